@@ -96,15 +96,13 @@ func (x *resolver) argument(e elem) {
 	if name == "" { // D7
 		x.fail(BadJSON, "a parameter without a name")
 	}
-	if e.attrs != "" {
-		x.attrs = append(x.attrs, e.attrs)
-	}
+	x.attrs = append(x.attrs, e.attrs)
 	value := x.elementText(e)
 	switch {
 	case e.fold == "argkey" && x.key != "", e.fold == "argvalue" && x.key == "": // D8
 		x.fail(BadJSON, "<arg_key> and <arg_value> do not come in pairs")
 	case e.fold == "argkey":
-		x.key = strings.TrimSpace(value)
+		x.key = value
 		return
 	case e.fold == "argvalue":
 		name, x.key = x.key, ""
@@ -181,10 +179,10 @@ func (x *resolver) fromChildren() json.RawMessage {
 				value = []byte("[" + string(value) + "]")
 			}
 			ms = append(ms, member{c.key, value})
-		case list && item && ms[at].value[0] == '[':
+		case item && ms[at].value[0] == '[':
 			old := ms[at].value
 			ms[at].value = append(append(append(old[:len(old)-1], ','), value...), ']')
-		case list || string(ms[at].value) != string(value):
+		case string(ms[at].value) != string(value):
 			x.fail(DuplicateKey, "%q is given twice with different values", c.key)
 		}
 	}

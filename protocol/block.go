@@ -148,13 +148,11 @@ func (x *resolver) read() (value json.RawMessage, missing int) {
 
 // object reads the arguments: one object, or what replaces it (P2, P10).
 func (x *resolver) object() {
-	start := x.pos
 	if x.args != nil {
-		x.fail(Ambiguous, "a second value is beside the arguments")
+		x.fail(Ambiguous, "a second value is beside the arguments") // P11
 	}
 	args, missing := x.read()
 	if missing > 0 { // V19
-		x.pos = start
 		x.fail(BadJSON, "a closing brace is missing")
 	}
 	x.take(args)
@@ -175,9 +173,6 @@ func (x *resolver) behind() {
 	if x.bare || rest == "" || rest[0] == '<' || token.tag != noTag ||
 		strings.Contains(x.src[end:x.pos], "\n") && strings.IndexByte(`,"'`, rest[0]) < 0 {
 		return
-	}
-	if !x.several && (rest[0] == '{' || rest[0] == '[') { // P11
-		x.fail(Ambiguous, "a second value follows the first")
 	}
 	x.stray = true
 	x.fail(BadJSON, "%q follows the value", rest)

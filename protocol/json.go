@@ -142,8 +142,7 @@ func (x *resolver) fromInner(p parts, missing, depth int) {
 	}
 	x.fromJSON(p.inner, missing, depth+1)
 	for _, m := range append(p.rest, p.aside...) {
-		known := otherKeys[fold(m.key)] || x.property(m.key) == nil && (thoughtNames[fold(m.key)] || m.key == "role" || m.key == "content")
-		if !known {
+		if !otherKeys[fold(m.key)] {
 			x.fail(Ambiguous, "%q is beside the call", m.key)
 		}
 	}
@@ -193,16 +192,15 @@ func hasMember(value json.RawMessage, name string) bool {
 // take sets the arguments: an object, nothing (P2), or a string that holds an
 // object (P10). Anything else is refused (P12).
 func (x *resolver) take(args json.RawMessage) {
-	inner := strings.TrimSpace(text(args))
-	switch {
-	case args[0] == '{':
+	switch args[0] {
+	case '{':
 		x.args = args
 		return
-	case args[0] == 'n', args[0] == '"' && inner == "":
+	case 'n':
 		x.args = json.RawMessage("{}")
 		return
-	case args[0] == '"':
-		y := &resolver{d: x.d, cursor: cursor{src: inner}}
+	case '"':
+		y := &resolver{d: x.d, cursor: cursor{src: text(args)}}
 		if err := try(func() { x.args, _ = y.read() }); err == nil && x.args[0] == '{' && blank(y.rest()) {
 			x.repair("stringified_arguments", x.pos)
 			x.repairs = append(x.repairs, y.repairs...)

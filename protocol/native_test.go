@@ -33,7 +33,7 @@ func TestPushCall(t *testing.T) {
 		{"", "read_file", `{"path":"a`, "read_file", "", protocol.Truncated, ""},
 		{"", "read_file", `[1]`, "read_file", "", protocol.NotObject, ""},
 		{"", "read_file", `{"path":"a","path":"b"}`, "read_file", "", protocol.DuplicateKey, ""},
-		{"", "read_file", `{"path":"a"} {"path":"b"}`, "read_file", "", protocol.Ambiguous, ""},
+		{"", "read_file", `{"path":"a"} {"path":"b"}`, "read_file", "", protocol.BadJSON, ""},
 		{"<final_answer>Done.</final_answer>", "read_file", `{}`, "read_file", "", protocol.CallAfterAnswer, ""},
 		{"<final_answer>Done.", "read_file", `{}`, "read_file", "", protocol.CallAfterAnswer, ""},
 	}

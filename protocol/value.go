@@ -381,9 +381,6 @@ func (r *reader) endsString(p place) bool {
 		}
 		next = trimSpace(next[n:])
 	}
-	if next == "" && !r.closed && r.depth > 0 {
-		r.cut()
-	}
 	if next == "" || p == atTop {
 		return true
 	}
