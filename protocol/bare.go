@@ -45,20 +45,10 @@ func opensBare(d *Decoder, s string, first bool) (ok, more bool) {
 		args := trimSpace(inner[end+1:])
 		key := trimSpace(args[pathLen(args):])
 		return pathLen(args) > 0 && strings.HasPrefix(key, "="), key == "" && len(inner) < maxTag
-	case !known || list || printed || len(inner)-end-len(after) >= maxTag:
+	case !known || list || printed || len(inner)-len(after) >= maxTag:
 		return false, false
 	}
-	if !strings.Contains(inner[end:len(inner)-len(after)], "\n") {
-		return false, after == ""
-	}
-	const fence = "```"
-	if fenced, ok := strings.CutPrefix(after, fence); ok {
-		after = trimSpace(fenced[pathLen(fenced):])
-	} else if strings.HasPrefix(fence, after) {
-		return false, true
-	}
-	near := len(inner)-len(after) < maxTag
-	return near && strings.HasPrefix(after, "{"), near && after == ""
+	return strings.HasPrefix(after, "{") && strings.Contains(inner[end:len(inner)-len(after)], "\n"), after == ""
 }
 
 // bareCall reads such a reply (D10, D14, D16).
@@ -68,7 +58,7 @@ func (x *resolver) bareCall() {
 	switch {
 	case strings.HasPrefix(trimSpace(strings.TrimPrefix(rest, "[")), "{"):
 		x.form = "json"
-	case strings.IndexByte("{`", (trimSpace(rest[pathLen(rest):]) + " ")[0]) >= 0:
+	case strings.HasPrefix(trimSpace(rest[pathLen(rest):]), "{"):
 		x.form = "named"
 	default:
 		x.form = "python"
