@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"mylm/internal/tempdir"
 	"mylm/tools"
 	"mylm/tools/files"
 )
@@ -23,7 +24,8 @@ var fileTools = []string{files.ListDirName, files.ReadFileName, files.FindFilesN
 
 // world is what the tools of one task act on.
 type world struct {
-	dir string // "": the task has no workspace
+	dir  string // "": the task has no workspace
+	temp *tempdir.Dir
 
 	mu    sync.Mutex
 	state map[string]any
@@ -39,10 +41,11 @@ func newWorld(t *Task) (*world, error) {
 		return w, nil
 	}
 	var err error
-	if w.dir, err = os.MkdirTemp("", "mylm-eval-"); err == nil {
-		w.dir, err = filepath.EvalSymlinks(w.dir)
+	if w.temp, err = tempdir.New("mylm-eval-"); err != nil {
+		return nil, err
 	}
-	if err != nil {
+	if w.dir, err = filepath.EvalSymlinks(w.temp.Path); err != nil {
+		w.close()
 		return nil, err
 	}
 	for path, text := range t.Files {
@@ -60,8 +63,8 @@ func newWorld(t *Task) (*world, error) {
 
 // close removes the workspace.
 func (w *world) close() {
-	if w.dir != "" {
-		_ = os.RemoveAll(w.dir)
+	if w.temp != nil {
+		w.temp.Remove()
 	}
 }
 

@@ -26,7 +26,7 @@ type rule struct {
 
 var rules = []rule{
 	{"protocol", nil, "protocol turns text into meaning and back; it is given names and schemas, so that every consumer can use it alone"},
-	{"internal", nil, "what the families share without knowing it: processes, names and full disks"},
+	{"internal", nil, "what the families share without knowing it: processes, names, temporary directories and full disks"},
 	{"providers", []string{"internal/*"}, "a backend knows models and errors; how tools are called is none of its business"},
 	{"providers/demo", []string{"providers", "protocol", "providers/*"}, "the demo model writes the protocol, and that is all it needs"},
 	{"providers/scripted", []string{"providers", "protocol", "providers/*"}, "a script may hold calls in the protocol, and that is all it needs"},
@@ -42,7 +42,7 @@ var rules = []rule{
 	{"agent/plan", []string{"agent", "protocol", "providers", "tools", "prompts"}, "plans are made of runs; a run knows no plan"},
 	{"agent/acp", []string{"agent", "agent/plan", "protocol", "providers", "tools"}, "an editor gets the events of runs and plans; what a session is, its host decides"},
 	{"agent/remember", []string{"agent", "tools", "tools/recall", "prompts", "memory"}, "what a run leaves becomes documents of the memory here, so that neither the agent nor the store knows the other"},
-	{"agent/eval", []string{"agent", "agent/journal", "protocol", "providers", "providers/calling", "tools", "tools/files", "tools/files/undo"}, "an exam is made of runs with simulated or confined tools, and of their journals; a run knows no exam"},
+	{"agent/eval", []string{"agent", "agent/journal", "internal/*", "protocol", "providers", "providers/calling", "tools", "tools/files", "tools/files/undo"}, "an exam is made of runs with simulated or confined tools, and of their journals; a run knows no exam"},
 	{"cmd/mylm", []string{"*"}, "the command puts everything together"},
 	{"cmd/mylm/internal/failure", []string{"agent", "internal/*", "protocol", "providers", "tools"}, "a failure is an error with an exit code and a hint; it knows no terminal and no setting"},
 	{"cmd/mylm/internal/term", []string{"cmd/mylm/internal/failure"}, "what knows a terminal knows no run"},

@@ -10,10 +10,13 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"mylm/agent"
@@ -360,5 +363,49 @@ func TestResumedByAnotherVersion(t *testing.T) {
 		if out, errs, code := h.run(append([]string{"eval"}, command...)...); code != "0" || !regexp.MustCompile(`(?m)^Asked by another version: \S+ 11$`).MatchString(out) {
 			t.Errorf("%v: exit %s: %s%s", command, code, out, errs)
 		}
+	}
+}
+
+// The workspace of a task whose process was killed is removed by the next exam, and that of
+// one that lives is not.
+func TestKilledWorkspace(t *testing.T) {
+	t.Parallel()
+	o := newSchool(t, evaltest.Student{Suite: eval.Smoke(), P: 1})
+	task := eval.Smoke().Tasks[slices.IndexFunc(eval.Smoke().Tasks, func(t *eval.Task) bool { return len(t.Files) > 0 })]
+	asked, goOn := make(chan struct{}), make(chan struct{})
+	ask := sync.OnceFunc(func() { close(asked) })
+	t.Cleanup(func() { close(goOn) })
+	o.watch(func(body []byte) {
+		if bytes.Contains(body, []byte(`"model":"held"`)) && bytes.Contains(body, []byte(task.Question)) {
+			ask()
+			<-goOn
+		}
+	})
+	h := newHome(t, o.placed)
+	tmp := t.TempDir()
+	command := func(model string) *exec.Cmd {
+		cmd := h.command("eval", "-m", model, "--suite", "smoke")
+		cmd.Env = append(cmd.Env, "TMPDIR="+tmp)
+		return cmd
+	}
+	left := func() int {
+		all, err := filepath.Glob(filepath.Join(tmp, "mylm-eval-*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(all)
+	}
+	held := command("held")
+	if err := held.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-asked
+	if out, err := command("m").CombinedOutput(); err != nil || left() != 1 {
+		t.Errorf("%v, %d directories while a process has one: %s", err, left(), out)
+	}
+	_ = held.Process.Kill()
+	_ = held.Wait()
+	if out, err := command("m").CombinedOutput(); err != nil || left() != 0 {
+		t.Errorf("%v, %d directories of a process that was killed: %s", err, left(), out)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"time"
 
+	"mylm/internal/tempdir"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -36,7 +38,7 @@ func (h *helper) supervise() error {
 	status, leftovers := reap(pid, end)
 	close(done)
 	if h.job.Temp != "" {
-		removeAll(h.job.Temp)
+		tempdir.RemoveAll(h.job.Temp)
 	}
 	h.send(note{Ended: true, Leftovers: leftovers})
 	exitLike(status)

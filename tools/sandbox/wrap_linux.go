@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"mylm/internal/tempdir"
 )
 
 // job is the instructions for the helpers. It goes through a pipe, since
@@ -64,8 +66,8 @@ type note struct {
 // Guard watches over one command. Its methods may be called from several
 // goroutines at once.
 type Guard struct {
-	temp     *tempDir // removed in the end; nil if there is none
-	lifeline *os.File // the supervisor kills everything when it is closed
+	temp     *tempdir.Dir // removed in the end; nil if there is none
+	lifeline *os.File     // the supervisor kills everything when it is closed
 	notes    *os.File
 	theirs   []*os.File // the helpers' ends
 	kill     sync.Once
@@ -100,7 +102,7 @@ func (p Policy) Wrap(cmd *exec.Cmd) (*Guard, error) {
 		}
 	}
 	if g.temp != nil {
-		instructions.Temp = g.temp.path
+		instructions.Temp = g.temp.Path
 	}
 	if err := g.connect(cmd, instructions); err != nil {
 		g.Release()
@@ -116,12 +118,12 @@ func (p Policy) Wrap(cmd *exec.Cmd) (*Guard, error) {
 // confine makes the private directories of a command and the rules for it.
 func (g *Guard) confine(p Policy, env []string) (*bounds, []string, error) {
 	var err error
-	if g.temp, err = newTempDir(); err != nil {
+	if g.temp, err = tempdir.New("mylm-sandbox-"); err != nil {
 		return nil, nil, err
 	}
-	temp, home := filepath.Join(g.temp.path, "tmp"), p.Private
+	temp, home := filepath.Join(g.temp.Path, "tmp"), p.Private
 	if home == "" || p.strict() || os.MkdirAll(home, 0o700) != nil { // a home directory may be read-only
-		home = filepath.Join(g.temp.path, "home")
+		home = filepath.Join(g.temp.Path, "home")
 	}
 	if err := errors.Join(os.Mkdir(temp, 0o700), os.MkdirAll(home, 0o700)); err != nil {
 		return nil, nil, err
@@ -129,7 +131,7 @@ func (g *Guard) confine(p Policy, env []string) (*bounds, []string, error) {
 	if err := linkToHome(p.Home, home, p.Reads); err != nil {
 		return nil, nil, err
 	}
-	b := &bounds{Writes: []string{temp, home}, Reads: p.Reads, AllowNet: p.AllowNet, Quota: quota{Temp: Real(g.temp.path), Bytes: askedTemp, Files: askedTempFiles}}
+	b := &bounds{Writes: []string{temp, home}, Reads: p.Reads, AllowNet: p.AllowNet, Quota: quota{Temp: Real(g.temp.Path), Bytes: askedTemp, Files: askedTempFiles}}
 	if p.strict() {
 		b.Quota = quota{Temp: b.Quota.Temp, Bytes: maxTemp, Files: maxTempFiles, Memory: p.MaxMemory, Tasks: maxTasks}
 		b.Strict = &strict{Execute: p.AllowExec, Metadata: p.AllowMetadata, Signals: !scoped(), Path: onPath(env), Lookup: lookup(env)}
@@ -227,7 +229,7 @@ func (g *Guard) connect(cmd *exec.Cmd, instructions job) error {
 	first := 3 + len(cmd.ExtraFiles)
 	cmd.ExtraFiles = append(cmd.ExtraFiles, control, w)
 	if g.temp != nil { // the supervisor keeps its lock
-		cmd.ExtraFiles = append(cmd.ExtraFiles, g.temp.lock)
+		cmd.ExtraFiles = append(cmd.ExtraFiles, g.temp.Lock)
 	}
 	cmd.Args = append([]string{supervisor, strconv.Itoa(first), strconv.Itoa(first + 1), cmd.Path}, cmd.Args...)
 	cmd.Path = self
@@ -278,7 +280,7 @@ func (g *Guard) Release() Report {
 		g.notes.Close()
 	}
 	if g.temp != nil {
-		g.temp.remove()
+		g.temp.Remove()
 		g.temp = nil
 	}
 	return r
