@@ -35,8 +35,12 @@ type Model struct {
 	shown  knownShown
 }
 
-// maxCorrections is how many replies that cannot be used are corrected, unseen.
-const maxCorrections = 2
+// Bounds of one request: how many replies that cannot be used are corrected, unseen, and
+// how often the backend is asked, also for what its server refuses.
+const (
+	maxCorrections = 2
+	maxAsked       = 5
+)
 
 // usageWait is how long a backend may take to report what a reply cost whose call
 // is complete. The token that ends it takes most models less.
@@ -93,6 +97,7 @@ type generation struct {
 	left     bool // the caller has
 
 	corrections int
+	asked       int             // how often the backend was
 	hold        bool            // text is not passed on before the verdict
 	held        strings.Builder // of this reply
 	shown       strings.Builder // of all replies
@@ -141,7 +146,7 @@ func (g *generation) run(ctx context.Context) error {
 		if err != nil || done || g.left {
 			return err
 		}
-		if g.corrections++; g.corrections > maxCorrections {
+		if g.corrections++; g.corrections > maxCorrections || g.asked >= maxAsked {
 			if reply.Fault != nil {
 				g.held.Reset()
 			}
@@ -165,7 +170,9 @@ func (g *generation) read(ctx context.Context) (Reply, error) {
 	request := providers.Request{
 		Messages: g.messages, Temperature: cmp.Or(q.Temperature, m.Temperature), Seed: cmp.Or(q.Seed, m.Seed),
 		MaxTokens: cmp.Or(q.MaxTokens, m.MaxTokens), Think: cmp.Or(q.Think, m.Think),
+		Notice: func(string) { g.asked++ }, // its server refused something, and is asked without
 	}
+	g.asked++
 	if g.request.Format != nil && len(g.offered.names) == 0 {
 		request.Format = g.request.Format.Constraint()
 	}

@@ -24,7 +24,11 @@ type toolset struct {
 type offer struct {
 	Tool
 	parse func() (closed, open *jsonschema.Schema)
+	whole func() *Format // for what tools.Fit does not know; nil: there is nothing, or it cannot be read
 }
+
+// unfitted begin the keywords that tools.Fit does not know.
+var unfitted = []string{`"if":`, `"contains":`, `"dependent`, `"maxProperties":`, `"minProperties":`, `"propertyNames":`, `"unevaluated`, `"uniqueItems":`}
 
 func newToolset(all []Tool) (*toolset, error) {
 	set := &toolset{byName: make(map[string]*offer, len(all))}
@@ -50,6 +54,11 @@ func newToolset(all []Tool) (*toolset, error) {
 		set.names = append(set.names, t.Name)
 		set.byName[t.Name] = &offer{t, sync.OnceValues(func() (closed, open *jsonschema.Schema) {
 			return parseLenient(t.Schema), opened(parseLenient(t.Schema))
+		}), sync.OnceValue(func() (whole *Format) {
+			if slices.ContainsFunc(unfitted, func(key string) bool { return bytes.Contains(t.Schema, []byte(key)) }) {
+				whole, _ = NewFormat(t.Schema)
+			}
+			return whole
 		})}
 	}
 	return set, nil
@@ -109,6 +118,11 @@ func (s *toolset) fit(name string, args json.RawMessage) (json.RawMessage, error
 	if fault != nil {
 		fault.Tool = name
 		return nil, fault
+	}
+	if whole := o.whole(); whole != nil {
+		if problem := whole.validate(fitted); problem != "" {
+			return nil, fmt.Errorf("the arguments of %s do not fit its schema: %s", name, problem)
+		}
 	}
 	var line bytes.Buffer
 	err := json.Compact(&line, fitted)
