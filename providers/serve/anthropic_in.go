@@ -164,7 +164,9 @@ func (in *messagesRequest) normalise() (*request, error) {
 	case "none":
 		q.Choice.Mode = calling.None
 	case "any":
-		q.Choice.Mode = calling.Required
+		if q.Choice.Mode = calling.Required; len(q.Tools) == 0 && len(in.Tools) > 0 {
+			return nil, unsupported("tool_choice", "tools of type %q are not supported", in.Tools[0].Type)
+		}
 	case "tool":
 		if kind := hosted[in.ToolChoice.Name]; kind != "" {
 			return nil, unsupported("tool_choice", "tools of type %q are not supported", kind)

@@ -48,6 +48,8 @@ func (x *exchange) surface() string {
 		return "openai"
 	case strings.HasPrefix(path, "/api/"):
 		return "ollama"
+	case x.r.Header.Get("Anthropic-Version") != "":
+		return "anthropic"
 	case strings.HasPrefix(path, "/v1/models"):
 		return "models"
 	}

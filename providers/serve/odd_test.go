@@ -39,7 +39,10 @@ func TestOddRequests(t *testing.T) {
 		"tools that another server ran":    {2, object{"messages": []any{user, block("assistant", object{"type": "server_tool_use", "id": "s", "name": "web_search", "input": object{}}, object{"type": "web_search_tool_result", "tool_use_id": "s", "content": []any{}}, object{"type": "text", "text": "It is so."}), user}}, "It is so."},
 		"a thought with a signature":       {2, object{"messages": []any{user, block("assistant", object{"type": "thinking", "thinking": "secret", "signature": "s"}, object{"type": "text", "text": "It is so."}), user}}, "It is so."},
 		"cache_control and other markings": {2, object{"system": []any{object{"type": "text", "text": "Be brief.", "cache_control": object{"type": "ephemeral", "ttl": "1h"}}}, "metadata": object{"user_id": "u"}, "top_k": 5, "context_management": object{}}, "Be brief."},
-		"an effort of null":                {1, object{"instructions": "Be brief.", "reasoning": object{"effort": nil}}, "Be brief."},
+		"calls at once, Responses": {1, object{"input": []any{user, object{"type": "function_call", "call_id": "c", "name": "get_weather", "arguments": `{"city":"Bern"}`}, object{"type": "function_call", "call_id": "d", "name": "get_weather", "arguments": `{"city":"Rome"}`},
+			object{"type": "function_call_output", "call_id": "d", "output": "rainy"}, object{"type": "function_call_output", "call_id": "c", "output": "sunny"}}},
+			shown + "\n</tool_code>\nuser: <observation>\n[get_weather] Success:\nsunny\n</observation>\nassistant: <tool_code>\n<name>get_weather</name>\n<parameters>{\"city\":\"Rome\"}</parameters>\n</tool_code>\nuser: <observation>\n[get_weather] Success:\nrainy"},
+		"an effort of null": {1, object{"instructions": "Be brief.", "reasoning": object{"effort": nil}}, "Be brief."},
 	} {
 		api := surfaces[tt.api]
 		resp, body := post(t, s, api.path, api.request(false, "x", tt.more))
@@ -115,6 +118,8 @@ func TestOddRefusals(t *testing.T) {
 		{2, object{"response_format": object{"type": "json_object"}}, "response_format: "}, {3, object{"response_format": object{"type": "json_object"}}, "response_format: "},
 		{3, object{"format": "json", "response_format": object{"type": "text"}}, "response_format: "},
 		{2, object{"output_format": object{"type": "json_schema", "schema": object{}}, "output_config": object{"format": object{"type": "json_schema", "schema": object{}}}}, "output_format: "},
+		{1, object{"tools": []any{object{"type": "web_search"}}, "tool_choice": "required"}, `tools of type \"web_search\" are not supported`},
+		{2, object{"tools": []any{object{"type": "web_search_20250305", "name": "web_search"}}, "tool_choice": object{"type": "any"}}, `tools of type \"web_search_20250305\" are not supported`},
 		{3, object{"options": object{"stop": 5}}, "options.stop: "}, {3, object{"think": 5}, "think: "},
 		{0, object{"tools": []any{object{"type": "function", "function": object{"name": "a\nb"}}}}, `"param":"tools[0]"`}, {0, object{"tools": []any{object{"type": "function", "function": object{"name": "a<b>"}}}}, `"param":"tools[0]"`},
 		{1, object{"input": []any{object{"type": "reasoning", "summary": []any{}}}}, `"param":"input"`}, {1, object{"input": []any{object{"type": "function_call_output", "call_id": "z", "output": "x"}}, "instructions": "y"}, `"param":"input[0]"`},
@@ -139,6 +144,13 @@ func TestOddRefusals(t *testing.T) {
 	}
 	if resp, body := post(t, s, "/api/show", object{}); resp.StatusCode != 400 || !strings.Contains(body, "model: ") {
 		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	for _, path := range []string{"/v1/models/none", "/v1/files"} { // of APIs that share their paths
+		for version, want := range map[string]string{"": `{"error":{"code":`, "2023-06-01": `"type":"error"}`} {
+			if resp, body := do(t, s, get(t, s.URL+path), []string{"Anthropic-Version", version}); resp.StatusCode != 404 || !strings.Contains(body, want) {
+				t.Errorf("%s: %d %s", path, resp.StatusCode, body)
+			}
+		}
 	}
 	for method, want := range map[string]string{"GET /v1/chat/completions": "POST", "PUT /v1/messages": "POST", "GET /api/chat": "POST", "DELETE /v1/models": "GET, HEAD", "GET /v1/nothing": ""} {
 		verb, path, _ := strings.Cut(method, " ")

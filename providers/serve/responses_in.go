@@ -122,6 +122,9 @@ func (in *responsesRequest) normalise(find func(id string) (item, bool)) (*reque
 	if r.q.Choice, err = toolChoice(in.ToolChoice, r.q.Tools); err != nil {
 		return nil, nil, err
 	}
+	if r.q.Choice.Mode == calling.Required && len(r.q.Tools) == 0 && len(tools) > 0 {
+		return nil, nil, unsupported("tool_choice", "tools of type %q are not supported", tools[0].Type)
+	}
 	var f *answerFormat
 	if len(in.Text["format"]) > 0 && json.Unmarshal(in.Text["format"], &f) != nil {
 		return nil, nil, invalid("text.format", "it is not an object with a type")
@@ -162,7 +165,7 @@ func (r *reading) addInput(raw json.RawMessage) error {
 	before := len(r.q.Messages)
 	for i, it := range items {
 		where := fmt.Sprintf("input[%d]", i)
-		if it.Type == "item_reference" {
+		if it.Type == "item_reference" || it.Type == "" && it.Role == "" && it.ID != "" {
 			known, ok := r.find(it.ID)
 			if !ok {
 				e := invalid(where, "no item %q is kept: send the item itself, with store false", it.ID)
@@ -193,7 +196,7 @@ func (r *reading) addItem(where string, it item) error {
 		}
 		switch it.Role {
 		case "assistant":
-			m := r.assistant()
+			m := r.assistant(false)
 			m.Text = strings.TrimLeft(m.Text+"\n"+text, "\n")
 		case "developer", "system":
 			r.q.Messages = append(r.q.Messages, calling.Message{Role: providers.System, Text: text})
@@ -203,10 +206,10 @@ func (r *reading) addItem(where string, it item) error {
 			return invalid(where+".role", "unknown role %q", it.Role)
 		}
 	case "function_call":
-		m := r.assistant()
+		m := r.assistant(true)
 		m.Calls = append(m.Calls, calling.Call{ID: it.CallID, Name: fullName(it.Namespace, it.Name), Args: json.RawMessage(it.Arguments)})
 	case "custom_tool_call":
-		m := r.assistant()
+		m := r.assistant(true)
 		m.Calls = append(m.Calls, calling.Call{ID: it.CallID, Name: fullName(it.Namespace, it.Name), Args: encode(freeInput{it.Input})})
 	case "function_call_output", "custom_tool_call_output":
 		text, images, err := content(where+".output", it.Output)
@@ -220,10 +223,10 @@ func (r *reading) addItem(where string, it item) error {
 	return nil
 }
 
-// assistant is the message that an item of the model's belongs to: text and calls of one
-// reply are one message.
-func (r *reading) assistant() *calling.Message {
-	if n := len(r.q.Messages); n == 0 || r.q.Messages[n-1].Role != providers.Assistant || len(r.q.Messages[n-1].Calls) > 0 {
+// assistant is the message that an item of the model's belongs to: text and the calls
+// behind it are one message.
+func (r *reading) assistant(call bool) *calling.Message {
+	if n := len(r.q.Messages); n == 0 || r.q.Messages[n-1].Role != providers.Assistant || !call && len(r.q.Messages[n-1].Calls) > 0 {
 		r.q.Messages = append(r.q.Messages, calling.Message{Role: providers.Assistant})
 	}
 	return &r.q.Messages[len(r.q.Messages)-1]
