@@ -148,8 +148,8 @@ func (w *Words) check(text string, answer bool) error {
 		return fmt.Errorf("is %s, which does not match %s", short(text), w.Match)
 	}
 	if w.NotMatch != "" {
-		if found := regexp.MustCompile(w.NotMatch).FindString(text); found != "" {
-			return fmt.Errorf("has %q, which not_match excludes: %s", short(found), short(text))
+		if at := regexp.MustCompile(w.NotMatch).FindStringIndex(text); at != nil {
+			return fmt.Errorf("has %q, which not_match excludes: %s", short(text[at[0]:at[1]]), short(text))
 		}
 	}
 	if n := len(strings.Fields(text)); w.Most > 0 && n > w.Most {

@@ -90,6 +90,7 @@ func TestConditions(t *testing.T) {
 		{"{match: A, not_match: B}", "A", true},
 		{"{match: A, not_match: B}", "AB", false},
 		{`{not_match: "(?i)b"}`, "ab", false},
+		{`{not_match: "b*"}`, "a", false},
 	} {
 		suite, err := eval.Parse(fmt.Appendf(nil, "suite: s\ntasks: [{id: t, category: c, question: q, check: {answer: %s}, right: [x], wrong: [[y], [z]]}]\n", tt.conditions))
 		if err != nil {

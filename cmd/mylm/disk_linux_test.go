@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -116,8 +117,13 @@ mylm resume --yes; echo "exit $?"; cat made`
 // An exam whose disk is full ends with what was reached, wherever it was, and goes on
 // once there is room.
 func TestExamOnFullDisk(t *testing.T) {
-	for _, size := range []string{"76k", "88k", "120k", "160k"} {
-		out, errs, code := onDisk(t, "", "size="+size, "mylm eval -m demo --suite smoke -q; echo exit $?\nmount -o remount,size=20m none data\nmylm eval --resume last -q >/dev/null; echo exit $?\nmylm eval list")
+	suite, err := os.Stat("../../agent/eval/suites/core.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := func(kib int64) string { return fmt.Sprintf("size=%dk", suite.Size()>>10+kib) } // each exam keeps its suite
+	for _, size := range []string{size(7), size(19), size(51), size(91)} {
+		out, errs, code := onDisk(t, "", size, "mylm eval -m demo --suite smoke -q; echo exit $?\nmount -o remount,size=20m none data\nmylm eval --resume last -q >/dev/null; echo exit $?\nmylm eval list")
 		if code != "0" || strings.Count(out, "exit 1\n") != 1 || strings.Count(out, "exit 0\n") != 1 || !strings.Contains(out, "Not complete: ") || !strings.HasSuffix(out, "complete\n") {
 			t.Errorf("%s: exit %s: %s%s", size, code, out, errs)
 		}
@@ -125,7 +131,7 @@ func TestExamOnFullDisk(t *testing.T) {
 			t.Errorf("%s: %s", size, errs)
 		}
 	}
-	out, errs, _ := onDisk(t, "", "size=100k", "mylm eval -m demo --suite smoke -q; mylm eval -m demo --suite smoke -q\nls data/mylm/eval | wc -l")
+	out, errs, _ := onDisk(t, "", size(31), "mylm eval -m demo --suite smoke -q; mylm eval -m demo --suite smoke -q\nls data/mylm/eval | wc -l")
 	if !strings.HasSuffix(out, "\n1\n") {
 		t.Errorf("an exam that could not begin is kept: %s%s", out, errs)
 	}
