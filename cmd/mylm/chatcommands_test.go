@@ -87,7 +87,7 @@ func TestChatSaveDenied(t *testing.T) {
 	s.says("/save talk.md")
 	s.shows("saved in ")
 	b, err := os.ReadFile(filepath.Join(cmd.Dir, "talk.md"))
-	if want := "\n```\n> write_file {\"path\":\"notes.txt\",\"content\":\"one\\nthree\\n\"}\n```\n\n*(denied)*\n"; err != nil || strings.Count(string(b), want) != 1 {
+	if want := "\n```\n> write_file notes.txt (2 lines)\n```\n\n*(denied)*\n"; err != nil || strings.Count(string(b), want) != 1 {
 		t.Errorf("no %q in %q, %v", want, b, err)
 	}
 }

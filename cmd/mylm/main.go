@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,6 +129,11 @@ mylm doctor                               # what is missing, and what to do abou
 			}
 			if canChat(s) == nil {
 				return runCommand(c.Context, s, "chat")
+			}
+			if !term.IsTerminal(s.In) {
+				if piped, err := readStdin(c.Context, s.In, stdinPatience, s); err != nil || len(piped) > 0 {
+					return cmp.Or(err, error(failure.Usage("mylm alone holds a conversation, and stdin is no terminal").WithHint("To ask what comes from a pipe or a file: mylm ask -\nmylm help lists the commands.")))
+				}
 			}
 			return cmdline.Help(c.Command, s)
 		},

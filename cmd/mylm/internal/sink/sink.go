@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"strings"
 
 	"mylm/agent"
 	"mylm/agent/plan"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
+	"mylm/tools/files"
 	"mylm/tools/shell"
 )
 
@@ -215,5 +217,25 @@ func CallLine(name string, args json.RawMessage) string {
 			return "$ " + strings.Join(lines, "\n  ")
 		}
 	}
+	if text := changeLine(name, args); text != "" {
+		return "> " + name + " " + text
+	}
 	return "> " + term.OneLine(name, 60) + " " + term.OneLine(string(args), 200)
+}
+
+// changeLine is a change of a file without the text, which a diff shows better; "" where
+// the call is none.
+func changeLine(name string, args json.RawMessage) string {
+	var in struct {
+		Path    string
+		Content *string
+	}
+	if name != files.WriteFileName && name != files.EditFileName || json.Unmarshal(args, &in) != nil || in.Path == "" {
+		return ""
+	}
+	path := term.OneLine(in.Path, 160)
+	if in.Content != nil {
+		path += " (" + term.Plural(len(slices.Collect(strings.Lines(*in.Content))), "line") + ")"
+	}
+	return path
 }
