@@ -102,7 +102,7 @@ func TestMixedUnseen(t *testing.T) {
 	}{
 		"y is not enough": {[]step{{"| a0 b0 make nothing  say something", ""}, {"47 lines", ""}, {"or type yes to carry it out unseen", "y\n"}, {"or type yes to carry it out unseen", "n\n"}}, "4"},
 		"yes":             {[]step{{"[e]dit, or type yes to carry it out unseen", "yes\n"}, {"▶ a0 b0", "\x03"}}, "130"},
-		"seen": {[]step{{"unseen", "v\n"}, {"[page 1 of 3]", "\n"}, {"[page 2 of 3]", "\n"}, {"| a59 b59 make nothing", ""}, {"the last]", "\n"},
+		"seen": {[]step{{"unseen", "d\n"}, {"[page 1 of 3]", "\n"}, {"[page 2 of 3]", "\n"}, {"| a59 b59 make nothing", ""}, {"the last]", "\n"},
 			{"Carry it out? [y]es, [n]o, [e]dit", "n\n"}}, "4"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -34,7 +34,7 @@ func TestChatApproval(t *testing.T) {
 		t.Errorf("%q, %v", b, err)
 	}
 	s.says("/undo")
-	s.shows("restore  notes.txt")
+	s.shows("restore  notes.txt\nto reverse this: !mylm undo --run ")
 	b, err = os.ReadFile(filepath.Join(cmd.Dir, "notes.txt"))
 	if err != nil || string(b) != "one\ntwo\nthree\n" {
 		t.Errorf("after /undo: %q, %v", b, err)

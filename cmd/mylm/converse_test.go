@@ -146,8 +146,8 @@ func TestQuestion(t *testing.T) {
 		"hidden":          {`touch made \u200b\u001b[2K`, "", []step{{`touch made \u200b\x1b[2K`, ""}, {"Allow it?", "y\n"}}, "0", true, "Done."},
 		"too long":        {long, "", []step{{"102 lines, ", ""}, {"[... 93 lines", ""}, {"93 lines (1116 bytes): not shown.", ""}, {"type yes", "y\n"}, {"type yes", "n\n"}}, "4", false, "a call was denied"},
 		"too long, yes":   {long, "", []step{{"type yes", "yes\n"}}, "0", true, "Done."},
-		"too long, seen":  {long, "", []step{{"type yes", "v\n"}, {"[page 1 of 6]", "\n"}, {"[page 2 of 6]", "\n"}, {"[page 3 of 6]", "\n"}, {"[page 4 of 6]", "\n"}, {"[page 5 of 6]", "\n"}, {"| echo last", ""}, {"the last]", "\n"}, {"[y]es", "y\n"}}, "0", true, "Done."},
-		"too long, begun": {long, "", []step{{"type yes", "v\n"}, {"[page 1 of 6]", "q\n"}, {"type yes", "n\n"}}, "4", false, "a call was denied"},
+		"too long, seen":  {long, "", []step{{"type yes", "d\n"}, {"[page 1 of 6]", "\n"}, {"[page 2 of 6]", "\n"}, {"[page 3 of 6]", "\n"}, {"[page 4 of 6]", "\n"}, {"[page 5 of 6]", "\n"}, {"| echo last", ""}, {"the last]", "\n"}, {"[y]es", "y\n"}}, "0", true, "Done."},
+		"too long, begun": {long, "", []step{{"type yes", "d\n"}, {"[page 1 of 6]", "q\n"}, {"type yes", "n\n"}}, "4", false, "a call was denied"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

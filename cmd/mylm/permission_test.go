@@ -45,14 +45,14 @@ func TestStoredRules(t *testing.T) {
 		stored  string // in the file of rules
 	}{
 		"exactly this": {commandReplies("touch one", "ls", "touch one", "touch two"), nil,
-			[]step{{question, "e\n"}, {"touch two", ""}, {question, "n\n"}}, "4", ""},
+			[]step{{question, "a\n"}, {"touch two", ""}, {question, "n\n"}}, "4", ""},
 		"a prefix": {commandReplies("touch one", "ls", "touch two", "touch three; mkdir four"), nil,
 			[]step{{"p stores the rule \"touch ...\" for /", ""}, {question, "p\n"}, {"stored: touch ... (mylm policy revoke touch removes it)", ""}, {"mkdir four", ""}, {"mkdir changes or builds something", ""}, {question, "n\n"}}, "4", `"touch"`},
 		"no prefix of an interpreter": {commandReplies("sh -c ls", "python3 -c 1"), nil,
-			[]step{{"[e]xactly this in this session, [n]o", "p\n"}, {"[e]xactly this in this session, [n]o", "y\n"}, {"[e]xactly this in this session, [n]o", "n\n"}}, "4", ""},
-		"no prefix for a redirect":        {commandReplies("wc x > y"), nil, []step{{"Why you are asked: it writes to y", ""}, {"[e]xactly this in this session, [n]o", "n\n"}}, "4", ""},
+			[]step{{"[a] this call all session, [n]o", "p\n"}, {"[a] this call all session, [n]o", "y\n"}, {"[a] this call all session, [n]o", "n\n"}}, "4", ""},
+		"no prefix for a redirect":        {commandReplies("wc x > y"), nil, []step{{"Why you are asked: it writes to y", ""}, {"[a] this call all session, [n]o", "n\n"}}, "4", ""},
 		"a background is another command": {commandReplies("ls & rm -rf two"), nil, []step{{"rm changes or builds something", ""}, {question, "n\n"}}, "4", ""},
-		"everything is asked":             {commandReplies("ls"), []string{"--confirm", "confirm-all"}, []step{{question, "e\n"}, {"Allow it? [y]es, [n]o", "y\n"}}, "0", ""},
+		"everything is asked":             {commandReplies("ls"), []string{"--confirm", "confirm-all"}, []step{{question, "a\n"}, {"Allow it? [y]es, [n]o", "y\n"}}, "0", ""},
 		"outside":                         {commandReplies("cat /etc/hostname"), nil, []step{{"(runs)", ""}, {"leads out of the workspace", ""}, {question, "n\n"}}, "4", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -83,10 +83,10 @@ func TestApprovalQuestion(t *testing.T) {
 	t.Parallel()
 	cmd := command(t, map[string]string{"replies.txt": commandReplies("touch one")}, "ask", "q")
 	s := onScreen(t, cmd, 70, 24)
-	const choices = "Allow it? [y]es, [e]xactly this in this session, [p]refix, [n]o (n\nREASON tells the model why), [s]top:"
+	const choices = "Allow it? [y]es, [a] this call all session, [p]refix, [n]o (n REASON\ntells the model why), [s]top:"
 	s.shows(choices)
-	s.types("a\r")
-	s.shows("\"a\" is none of the answers.\np stores")
+	s.types("e\r")
+	s.shows("\"e\" is none of the answers.\np stores")
 	s.types("n\r")
 	s.shows("Done.")
 	s.exit()

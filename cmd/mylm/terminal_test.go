@@ -185,6 +185,15 @@ func TestTerminalQuiet(t *testing.T) {
 	}
 }
 
+// The last text of a run that has no answer is not shown again.
+func TestTerminalShowsTextOnce(t *testing.T) {
+	t.Parallel()
+	out := strip(onTerminal(t, "=== reply\nI look.\n<tool_code><name>read_file</name><parameters>{\"path\":\"gone\"}</parameters></tool_code>\n", "q", "--max-consecutive-errors", "1"))
+	if strings.Count(out, "I look.") != 1 || !strings.Contains(out, "calls in a row failed") && !strings.Contains(out, "call failed") {
+		t.Errorf("got %q", out)
+	}
+}
+
 func TestTerminalContinuesCutReply(t *testing.T) {
 	t.Parallel()
 	out := strip(onTerminal(t, "=== reply stop=length\nOne, two,\n=== reply\n three.\n", "q"))

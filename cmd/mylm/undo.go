@@ -227,7 +227,7 @@ func (u *undoRun) undo(ctx context.Context) error {
 		u.screen.Answer(u.step(step) + "\n")
 	}
 	if out.By != "" {
-		u.screen.Dim("to reverse this: mylm undo --run " + out.By)
+		u.screen.Dim("to reverse this: " + u.screen.Typed("mylm undo --run "+out.By))
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ func (p *Person) decide(ctx context.Context, r agent.ApprovalRequest, d policy.D
 			return Answer{Verdict: agent.Allow}, nil
 		case "s", "stop":
 			return Answer{Verdict: agent.Stop}, nil
-		case "v", "view":
+		case "d":
 			seen, err := p.Page(ctx, term.Texts(append(view.Whole, refused.Whole...)), max(5, height-2))
 			if err != nil {
 				return Answer{}, err
@@ -179,7 +179,7 @@ func allowing(typed string, offer *policy.Offer) (a Answer, ok bool) {
 	case typed == "y":
 	case offer == nil:
 		return a, false
-	case typed == "e" || typed == "exactly":
+	case typed == "a":
 		a.Store = StoreCall
 	case (typed == "p" || typed == "prefix") && offer.Prefix != nil:
 		a.Store = StorePrefix
@@ -193,7 +193,7 @@ func allowing(typed string, offer *policy.Offer) (a Answer, ok bool) {
 
 func choices(unseen string, offer *policy.Offer, project string, columns int) string {
 	if unseen != "" {
-		return unseen + ": not shown.\nAllow it? [v]iew all of it, [n]o, [s]top, or type yes to allow it unseen: "
+		return unseen + ": not shown.\nAllow it? [d] all of it, [n]o, [s]top, or type yes to allow it unseen: "
 	}
 	if offer == nil {
 		return "Allow it? [y]es, [n]o (n REASON tells the model why), [s]top: "
@@ -207,6 +207,6 @@ func choices(unseen string, offer *policy.Offer, project string, columns int) st
 		rule += term.Cut(fmt.Sprintf("h allows %s in this session", term.OneLine(term.Visible(offer.Host), 200)), columns-1) + "\n"
 		more += ", [h]ost"
 	}
-	choice := "Allow it? [y]es, [e]xactly this in this session" + more + ", [n]o (n REASON tells the model why), [s]top:"
+	choice := "Allow it? [y]es, [a] this call all session" + more + ", [n]o (n REASON tells the model why), [s]top:"
 	return rule + term.Fold(choice, columns-1, len(choice)) + " "
 }

@@ -212,9 +212,10 @@ func explainUnasked(n Notify) {
 
 // What programs print about what the sandbox refuses.
 const (
-	noSocket    = `(?i)socket: operation not permitted|(listen|connect) EPERM`     // Go and the C library, and Node
-	noPython    = `(?s)socket.*PermissionError: \[Errno 1\]`                       // Python, below the line of the call
-	noSemaphore = `(?s)SemLock.*(PermissionError: \[Errno 13\]|FileNotFoundError)` // Python's multiprocessing, which needs /dev/shm
+	noSocket    = `(?i)socket: operation not permitted|(listen|connect) EPERM`         // Go and the C library, and Node
+	noPython    = `(?s)socket.*PermissionError: \[Errno 1\]`                           // Python, below the line of the call
+	noIdentity  = `(?m)^(Author identity unknown|\*\*\* Please tell me who you are\.)` // git
+	noSemaphore = `(?s)SemLock.*(PermissionError: \[Errno 13\]|FileNotFoundError)`     // Python's multiprocessing, which needs /dev/shm
 )
 
 // sandboxHint explains what a command lacked in the sandbox, if its output shows
@@ -225,6 +226,8 @@ func sandboxHint(output string, p *sandbox.Policy) string {
 	case p.Mode == sandbox.Off:
 	case says(noSemaphore):
 		return "(the sandbox has no semaphores that processes share; only the user can run it without one, with mylm ask --sandbox off)"
+	case says(noIdentity):
+		return "(the sandbox hides ~/.gitconfig, where git may have the user's name; only the user can give the repository one: git config user.name NAME; git config user.email ADDRESS)"
 	case !p.AllowNet && (says(noSocket) || says(noPython)):
 		return "(the sandbox has no network, not even localhost; only the user can open it, with mylm ask --allow-net)"
 	}

@@ -36,6 +36,7 @@ type Terminal struct {
 	mu     sync.Mutex
 	format *markdown.Options // nil: text is shown as it is written
 	stream *markdown.Stream  // of the text that is being shown
+	said   strings.Builder   // the last text that was shown as it came
 	lines  *lines            // nil: in a pipe the answer is printed at the end
 	reply  reply
 	tree   *tree    // nil: there is no plan, or it has not started
@@ -109,7 +110,7 @@ func (t *Terminal) Close(o Outcome) error {
 	if o.Result == nil {
 		return nil
 	}
-	if t.reply.shown && t.options.Stream {
+	if t.options.Stream && (t.reply.shown || t.said.String() == o.Answer()) {
 		t.endText()
 	} else if text := o.Answer(); text != "" && t.options.Answer {
 		if t.lines != nil {
@@ -307,6 +308,7 @@ func (t *Terminal) replyEvent(ev agent.Event) {
 
 func (t *Terminal) retract() {
 	t.endText()
+	t.said.Reset()
 	if t.reply.shown {
 		t.say("", "(the text above is withdrawn)")
 	}

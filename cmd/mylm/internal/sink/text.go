@@ -17,6 +17,7 @@ func (t *Terminal) text(s string) {
 			return
 		}
 		r.start = false
+		t.said.Reset()
 	}
 	text := strings.TrimRight(s, " \t\r\n")
 	if text == "" {
@@ -25,6 +26,7 @@ func (t *Terminal) text(s string) {
 	}
 	t.spinner.Hide()
 	r.shown = true
+	t.said.WriteString(r.space + text)
 	t.show(r.space + text)
 	r.space = bounded(s[len(text):])
 }

@@ -48,7 +48,7 @@ func (p *Prompter) Consent(ctx context.Context, o Proposal) (said int, err error
 		if v.Unseen == "" {
 			choice += "[y]es, [n]o" + edit + ": "
 		} else {
-			choice = v.Unseen + ": not shown.\n" + choice + "[v]iew all of it, [n]o" + edit + ", or type yes to " + o.What + " unseen: "
+			choice = v.Unseen + ": not shown.\n" + choice + "[d] all of it, [n]o" + edit + ", or type yes to " + o.What + " unseen: "
 		}
 		typed, err := p.Ask(ctx, head+choice)
 		if err != nil {
@@ -62,7 +62,7 @@ func (p *Prompter) Consent(ctx context.Context, o Proposal) (said int, err error
 			return AnswerNo, nil
 		case o.Edit && (typed == "e" || typed == "edit"):
 			return AnswerEdit, nil
-		case typed == "v", typed == "view":
+		case typed == "d":
 			seen, err := p.Page(ctx, Texts(v.Whole), max(5, height-2))
 			if err != nil {
 				return 0, err

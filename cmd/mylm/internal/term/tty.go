@@ -156,6 +156,14 @@ func (s *Screen) attached() Host {
 	return s.host
 }
 
+// Typed is a command line as it is typed here: in a conversation behind a !.
+func (s *Screen) Typed(line string) string {
+	if s.attached() != nil {
+		return "!" + line
+	}
+	return line
+}
+
 // Choose lets the user pick one of several lines by number.
 func (p *Prompter) Choose(ctx context.Context, title string, lines []string) (int, error) {
 	var b strings.Builder
