@@ -344,6 +344,10 @@ func inWords(err error) error {
 		text = "its answer is empty, or ends too early"
 	case strings.Contains(text, "illegal base64"):
 		text = "a picture, a recording or a file in its answer is not base64"
+	case strings.Contains(text, "SSE event exceeded"):
+		text = errTooLong.Error()
+	case strings.HasPrefix(text, "multi-round-trip:"):
+		text = "it asks again and again instead of answering"
 	case strings.Contains(text, "failed to decode"):
 		text = "what it sends is no message of JSON-RPC 2.0"
 	case strings.Contains(text, "cannot unmarshal"), strings.HasSuffix(text, "nil content"):

@@ -28,7 +28,7 @@ func (s *server) openHTTP(ctx context.Context, client *mcp.Client, l *link) (*mc
 	defer stop()
 	older := func() (*mcp.ClientSession, error) {
 		c.older.Store(true)
-		return client.Connect(ctx, &mcp.SSEClientTransport{Endpoint: s.URL, HTTPClient: hc}, nil)
+		return client.Connect(ctx, &mcp.SSEClientTransport{Endpoint: s.URL, HTTPClient: hc, MaxEventSize: maxMessage}, nil)
 	}
 	if s.SSE {
 		session, err := older()
@@ -38,7 +38,7 @@ func (s *server) openHTTP(ctx context.Context, client *mcp.Client, l *link) (*mc
 		}
 		return session, nil
 	}
-	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: s.URL, HTTPClient: hc}, nil)
+	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: s.URL, HTTPClient: hc, MaxEventSize: maxMessage}, nil)
 	if err == nil {
 		return session, nil
 	}

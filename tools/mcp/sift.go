@@ -80,8 +80,8 @@ func (s *sifted) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// event reads up to the end of an event. One that is too long stays as it is: the reader
-// has a bound.
+// event reads up to the end of an event. One that is too long is the last: the SDK, which
+// is told of the same bound, ends the connection, and would read the rest.
 func (s *sifted) event() {
 	var all, line, data, others []byte
 	for ended := false; !ended; {
@@ -91,7 +91,10 @@ func (s *sifted) event() {
 		if cut {
 			err = nil
 		}
-		if s.err = err; len(all) > maxMessage || err != nil && err != io.EOF {
+		if len(all) > maxMessage {
+			err = errTooLong
+		}
+		if s.err = err; err != nil && err != io.EOF {
 			s.ready = all
 			return
 		}
