@@ -78,16 +78,19 @@ const (
 	lockFile  = "lock" // held by who resumes the exam
 )
 
-// Create begins a log in a directory that does not exist.
+// Create begins a log in a directory that does not exist, or in which it began when its
+// process was killed. The error of one that holds an exam is fs.ErrExist.
 func Create(dir string, e Exam, s *Suite) (l *Log, err error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return nil, err
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return nil, err
+	path := filepath.Join(dir, examFile)
+	made := os.Mkdir(dir, 0o700)
+	if _, err := os.Lstat(path); made != nil && (!errors.Is(made, fs.ErrExist) || !errors.Is(err, fs.ErrNotExist)) {
+		return nil, made
 	}
 	defer func() {
-		if err != nil {
+		if err != nil && made == nil {
 			_ = os.RemoveAll(dir)
 		}
 	}()
@@ -98,8 +101,11 @@ func Create(dir string, e Exam, s *Suite) (l *Log, err error) {
 	if err := os.WriteFile(filepath.Join(dir, suiteFile), s.source, 0o600); err != nil {
 		return nil, err
 	}
-	// Last, since a directory without it is no exam.
-	if err := os.WriteFile(filepath.Join(dir, examFile), append(text, '\n'), 0o600); err != nil {
+	// Last and at once, since a directory without it is no exam.
+	if err := os.WriteFile(path+".new", append(text, '\n'), 0o600); err != nil {
+		return nil, err
+	}
+	if err := os.Rename(path+".new", path); err != nil {
 		return nil, err
 	}
 	return Open(dir)

@@ -1,6 +1,9 @@
 package eval_test
 
 import (
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -34,5 +37,29 @@ func TestAgainInTurn(t *testing.T) {
 		if log, err = eval.Open(log.Dir()); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// An exam whose process was killed while it began can begin again, and one that has begun
+// cannot.
+func TestCreateAfterKill(t *testing.T) {
+	t.Parallel()
+	suite, dir := eval.Smoke(), filepath.Join(t.TempDir(), "exam")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"suite.yaml", "exam.json.new"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("{"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []error{nil, fs.ErrExist} {
+		if _, err := eval.Create(dir, eval.Exam{Model: "m", Suite: suite.Name, Tasks: len(suite.Tasks), Runs: 1}, suite); !errors.Is(err, want) {
+			t.Errorf("%v, not %v", err, want)
+		}
+	}
+	log, err := eval.Open(dir)
+	if err != nil || log.Exam.Model != "m" {
+		t.Errorf("the exam is gone: %v", err)
 	}
 }

@@ -70,7 +70,7 @@ func begunExam(id string) (*eval.Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	if id == "" || id != filepath.Base(id) {
+	if id != filepath.Base(id) || !filepath.IsLocal(id) || id == "." {
 		return nil, failure.Usage("an earlier version of mylm began these exams, and did not keep which they are").
 			WithHint("Begin them again; mylm eval list shows what was reached.")
 	}

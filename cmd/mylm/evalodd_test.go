@@ -1,0 +1,218 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"mylm/agent/eval"
+	"mylm/agent/eval/evaltest"
+)
+
+// Nothing is concluded from the forms, and nothing saved, while the exam of one of them was
+// stopped, also if each of its tasks was asked; and the list, the report and JSON say so.
+func TestStoppedForms(t *testing.T) {
+	t.Parallel()
+	exams := "suite: words\ntools: {look: {description: Looks., rules: [{say: nothing}]}}\ntasks:\n"
+	for i := range 8 {
+		exams += fmt.Sprintf("  - {id: t%d, category: c, question: Say word %d., tools: [look], check: {answer: {all: [w%d]}}, right: [w%d], wrong: [[x], [y]]}\n", i, i, i, i)
+	}
+	suite, err := eval.Parse([]byte(exams))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := newSchool(t, evaltest.Student{Suite: suite})
+	handler := o.placed.served()
+	o.placed.serveWith(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if bytes.Contains(body, []byte("TOOL_NAME\\\", \\\"parameters")) { // python_tag, the last one
+			http.Error(w, `{"error":"cannot"}`, http.StatusBadRequest)
+			return
+		}
+		o.mu.Lock()
+		if o.P = 0; bytes.Contains(body, []byte("fences:\\n\\u003ctool_call\\u003e\\n{")) || bytes.Contains(body, []byte("fences:\\n<tool_call>\\n{")) {
+			o.P = 1
+		}
+		o.mu.Unlock()
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		handler.ServeHTTP(w, r)
+	})
+	h := newHome(t, o.placed)
+	if err := os.WriteFile(filepath.Join(h.dir, "words.yaml"), []byte(exams), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	next := []string{"eval", "-m", "m", "--suite", "words.yaml", "--form", "all", "--save", "--json"}
+	for _, done := range []int{3, 6, 8} {
+		out, errs, code := h.run(next...)
+		var printed struct {
+			Exams []eval.Report
+			Forms []struct{ Partial bool }
+		}
+		if err := json.Unmarshal([]byte(out), &printed); err != nil || code == "0" || len(printed.Exams) != 5 || len(printed.Forms) != 1 {
+			t.Fatalf("exit %s, %v: %s%s", code, err, out, errs)
+		}
+		r := printed.Exams[4]
+		if r.Done != done || r.Stopped == "" || !printed.Forms[0].Partial || h.read("config/mylm/config.toml") != "" || printed.Exams[1].Total.Passed != 8 {
+			t.Errorf("%d of 8 asked, stopped %q, forms %+v: %s%s", r.Done, r.Stopped, printed.Forms, errs, h.read("config/mylm/config.toml"))
+		}
+		var kept struct{ Exams []eval.Report }
+		var all []eval.Summary
+		shown, _, _ := h.run("eval", "show", r.Exam.ID, "--json")
+		list, _, _ := h.run("eval", "list", "--json")
+		if json.Unmarshal([]byte(shown), &kept) != nil || json.Unmarshal([]byte(list), &all) != nil || len(kept.Exams) != 1 || len(all) != 5 || kept.Exams[0].Stopped != r.Stopped || all[0].Stopped != r.Stopped {
+			t.Errorf("%q is shown as %s, and listed as %s", r.Stopped, shown, list)
+		}
+		if text, _, _ := h.run("eval", "show", r.Exam.ID); !strings.Contains(text, fmt.Sprintf("Not complete: %d of 8 asked; the backend failed", done)) {
+			t.Error(text)
+		}
+		next = []string{"eval", "--resume", r.Exam.ID, "--save", "--json"}
+	}
+}
+
+// An exam without an outcome is compared with none, and what no exam can have in its file
+// is damage.
+func TestOddExams(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, newSchool(t, evaltest.Student{Suite: eval.Smoke(), P: 1}).placed)
+	for range 2 {
+		h.run("eval", "-m", "m", "--suite", "smoke", "--budget", "1")
+	}
+	id := h.lastExam()
+	dir := filepath.Join(h.dir, "data/mylm/eval", id)
+	kept := h.read("data/mylm/eval/" + id + "/exam.json")
+	if err := os.Remove(filepath.Join(dir, "log.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	if out, errs, code := h.run("eval", "compare", id, "last"); code != "2" || !strings.Contains(errs, "no outcomes yet") || !strings.Contains(errs, "--resume "+id) {
+		t.Errorf("exit %s: %s%s", code, out, errs)
+	}
+	for _, odd := range []string{
+		strings.Replace(kept, `"runs": 1`, `"runs": 1000000000000`, 1), strings.Replace(kept, `"runs": 1`, `"runs": -1`, 1), strings.Replace(kept, `"tasks": 12`, `"tasks": -12`, 1),
+		strings.Replace(kept, `"runs": 1`, `"runs": 1, "series": {"place": 1, "exams": [{}]}`, 1), strings.Replace(kept, `"runs": 1`, `"runs": 1, "series": {"exams": [{"runs": 1000000000000}]}`, 1),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, "exam.json"), []byte(odd), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, command := range [][]string{{"show", id}, {"--resume", id}} {
+			if out, errs, code := h.run(append([]string{"eval"}, command...)...); odd == kept || code != "1" || !strings.Contains(errs, "rm -r "+dir) {
+				t.Errorf("%v: exit %s: %s%s", command, code, out, errs)
+			}
+		}
+	}
+}
+
+// The prompt of an exam is for the window that the model had when it began.
+func TestResumedWindow(t *testing.T) {
+	t.Parallel()
+	o := newSchool(t, evaltest.Student{Suite: eval.Smoke(), P: 1})
+	handler := o.placed.served()
+	var small atomic.Bool
+	o.placed.serveWith(func(w http.ResponseWriter, r *http.Request) {
+		window := 32768
+		if small.Load() {
+			window = 4096
+		}
+		switch r.URL.Path {
+		case "/api/ps":
+			_, _ = io.WriteString(w, `{"models":[]}`)
+		case "/api/show":
+			_, _ = fmt.Fprintf(w, `{"capabilities":["completion"],"model_info":{"general.architecture":"llama","llama.context_length":%d},"template":"{{ .Prompt }}"}`, window)
+		default:
+			handler.ServeHTTP(w, r)
+		}
+	})
+	taken := o.requests(t)
+	h := newHome(t, o.placed)
+	for _, began := range []bool{true, false} {
+		small.Store(began)
+		h.run("eval", "-m", "m", "--suite", "smoke", "--budget", "1")
+		small.Store(!began)
+		if out, errs, code := h.run("eval", "--resume", "last"); code != "0" || !strings.Contains(out, "12/12") {
+			t.Errorf("exit %s: %s%s", code, out, errs)
+		}
+		for _, r := range taken() {
+			if strings.Contains(r.Messages[0].Content, "# TOOLS") && strings.Contains(r.Messages[0].Content, "# EXAMPLE") == began {
+				t.Errorf("began with a small window: %v, and is sent %s", began, r.Messages[0].Content)
+				break
+			}
+		}
+	}
+}
+
+// The report says how many tasks another version of mylm asked than began the exam.
+func TestResumedByAnotherVersion(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, newSchool(t, evaltest.Student{Suite: eval.Smoke(), P: 1}).placed)
+	h.run("eval", "-m", "m", "--suite", "smoke", "--budget", "1")
+	path := filepath.Join(h.dir, "data/mylm/eval", h.lastExam(), "exam.json")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	older := regexp.MustCompile(`"version": ".*"`).ReplaceAll(text, []byte(`"version": "0.0.1"`))
+	if err := os.WriteFile(path, older, 0o600); err != nil || bytes.Equal(older, text) {
+		t.Fatalf("%v: %s", err, older)
+	}
+	for _, command := range [][]string{{"--resume", "last"}, {"show"}, {"show", "--markdown"}} {
+		if out, errs, code := h.run(append([]string{"eval"}, command...)...); code != "0" || !regexp.MustCompile(`(?m)^Asked by another version: \S+ 11$`).MatchString(out) {
+			t.Errorf("%v: exit %s: %s%s", command, code, out, errs)
+		}
+	}
+}
+
+// The workspace of a task whose process was killed is removed by the next exam, and that of
+// one that lives is not.
+func TestKilledWorkspace(t *testing.T) {
+	t.Parallel()
+	o := newSchool(t, evaltest.Student{Suite: eval.Smoke(), P: 1})
+	task := eval.Smoke().Tasks[slices.IndexFunc(eval.Smoke().Tasks, func(t *eval.Task) bool { return len(t.Files) > 0 })]
+	asked, goOn := make(chan struct{}), make(chan struct{})
+	ask := sync.OnceFunc(func() { close(asked) })
+	t.Cleanup(func() { close(goOn) })
+	o.watch(func(body []byte) {
+		if bytes.Contains(body, []byte(`"model":"held"`)) && bytes.Contains(body, []byte(task.Question)) {
+			ask()
+			<-goOn
+		}
+	})
+	h := newHome(t, o.placed)
+	tmp := t.TempDir()
+	command := func(model string) *exec.Cmd {
+		cmd := h.command("eval", "-m", model, "--suite", "smoke")
+		cmd.Env = append(cmd.Env, "TMPDIR="+tmp)
+		return cmd
+	}
+	left := func() int {
+		all, err := filepath.Glob(filepath.Join(tmp, "mylm-eval-*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(all)
+	}
+	held := command("held")
+	if err := held.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-asked
+	if out, err := command("m").CombinedOutput(); err != nil || left() != 1 {
+		t.Errorf("%v, %d directories while a process has one: %s", err, left(), out)
+	}
+	_ = held.Process.Kill()
+	_ = held.Wait()
+	if out, err := command("m").CombinedOutput(); err != nil || left() != 0 {
+		t.Errorf("%v, %d directories of a process that was killed: %s", err, left(), out)
+	}
+}
