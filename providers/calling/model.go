@@ -156,7 +156,7 @@ func (g *generation) run(ctx context.Context) error {
 				}
 				return g.end(providers.StopEnd) // what it may not do is left out
 			}
-			return &OutputError{Replies: g.corrections, Err: problem}
+			return &OutputError{Replies: g.corrections, Err: problem, Usage: g.usage}
 		}
 		g.correct(reply, correction)
 	}
@@ -204,7 +204,7 @@ func (g *generation) read(ctx context.Context) (Reply, error) {
 				r.Take(providers.Chunk{Stop: providers.StopLength})
 				return end(), nil
 			case repeats:
-				return Reply{}, &OutputError{Replies: g.corrections + 1, Err: errRepeats}
+				return Reply{}, &OutputError{Replies: g.corrections + 1, Err: errRepeats, Usage: g.usage}
 			}
 		}
 		g.inCall += len(chunk.Text)

@@ -85,8 +85,9 @@ func bad(param, format string, args ...any) error {
 // OutputError is a model that did not write what it had to, however often it was
 // corrected.
 type OutputError struct {
-	Replies int   // that it wrote
-	Err     error // why the last cannot be used
+	Replies int             // that it wrote
+	Err     error           // why the last cannot be used
+	Usage   providers.Usage // as End has it
 }
 
 // Error returns how often the model tried, and what is wrong with its last reply.

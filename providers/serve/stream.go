@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"sync"
@@ -60,8 +61,11 @@ func (x *exchange) run(q *request, w writer) {
 		}
 	}
 	stop()
+	var unusable *calling.OutputError
 	if end != nil {
 		x.record.Usage, x.record.Estimated, x.record.Corrections = end.Usage, end.Estimated, end.Corrections
+	} else if errors.As(err, &unusable) {
+		x.record.Usage, x.record.Corrections = unusable.Usage, unusable.Replies-1
 	}
 	switch {
 	case err != nil:
