@@ -55,7 +55,7 @@ var rules = []rule{
 		"agent", "agent/*", "cmd/mylm/internal/config", "cmd/mylm/internal/failure", "cmd/mylm/internal/term", "memory", "memory/*", "prompts", "protocol",
 		"providers", "providers/*", "tools", "tools/*", "tools/files/*",
 	}, "a setup is made of settings, and does not know where the events of a run go"},
-	{"cmd/mylm/internal/sink", []string{"agent", "agent/*", "cmd/mylm/internal/failure", "cmd/mylm/internal/markdown", "cmd/mylm/internal/term", "providers", "tools/shell"},
+	{"cmd/mylm/internal/sink", []string{"agent", "agent/*", "cmd/mylm/internal/failure", "cmd/mylm/internal/markdown", "cmd/mylm/internal/term", "providers", "tools/files", "tools/shell"},
 		"a sink takes events, and knows neither settings nor how a run was set up"},
 	{"cmd/mylm/internal/chat", []string{"agent", "cmd/mylm/internal/failure", "cmd/mylm/internal/setup", "cmd/mylm/internal/term", "tools/ask", "tools/files"},
 		"a conversation shows what a screen gets and asks what a setup asks; it knows neither runs nor settings"},
