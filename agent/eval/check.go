@@ -168,10 +168,10 @@ var reading = sync.OnceValue(func() (r struct{ thousands, numeral, threes, notBe
 	// one of two, of a size of its own, or denied.
 	r.notBefore = regexp.MustCompile(`\d[.,'-]?$|(^|[^\pL\d)])-[$€£¥]?$|(^| )[.,]$|(^|\PL)(minus|negative|between|menos|moins|минус) $|(マイナス|氷点下)$`)
 	r.group = regexp.MustCompile(`(^|[^\d.,-])\d{1,3} $`)
-	r.notAfter = regexp.MustCompile(`^(\d|[.,']\d{3}|[.,']\d*[1-9]|-\d| \d{3}(\D|$)| ?(%|thousand|million|billion)| (\pL+ )?(or|to|oder|bis|ou|o|или) \d| ?(°c?|degrees|grad|grados|градус\pL*)?( celsius)? (below|unter|bajo|ниже)| (is|was|are|were|do|does|did)(n't| not))`)
+	r.notAfter = regexp.MustCompile(`^(\d|[.,']\d{3}|[.,']\d*[1-9]|-\d| \d{3}(\D|$)| ?(%|thousand|million|billion)| (\pL+ )?(or|to|oder|bis|ou|o|или) \d| ?(°c?|degrees|grad|grados|градус\pL*)?( celsius)? (below|unter|bajo|ниже)| (is|was|are|were|do|does|did)(n't| not) (the|her|his|its|it|right|correct|true|place))`)
 
 	// What stands before or after something in an answer that does not say it.
-	r.denied = regexp.MustCompile(`(n't|(^|\PL)(not|never|neither|nor|than|without|unlike|except|(all|anything) but|instead of|nicht|не))` +
+	r.denied = regexp.MustCompile(`(n't|(^|\PL)(not|never|neither|nor|than|without|unlike|(all|anything) but|instead of|nicht|не))` +
 		`( (a|about|an|any|at|be|by|called|exactly|for|from|go|in|is|it|it's|like|named|of|on|say|that|the|to|advertise|article|believe|contain|crate|customer|depot|dock|entry|hold|number|server|think))* ["'($]*$` +
 		`|(^|\PL)(no|keine?|or|oder|o|или|no (hay|quedan|tenemos)) ["'($]*$`)
 	r.either = regexp.MustCompile(`^["')$]* (or|oder|ou|или) `)

@@ -70,6 +70,8 @@ func TestConditions(t *testing.T) {
 		{`{all: ["42"]}`, "42%", false},
 		{`{all: ["42"]}`, "0,42", false},
 		{`{all: ["42"]}`, "It isn't 42.", false},
+		{`{all: ["42"]}`, "42 is not the number.", false},
+		{`{all: ["42"]}`, "42 is not much.", true},
 		{`{all: ["42"]}`, "Not 43. It is 42.", true},
 		{`{all: ["42"]}`, "It is not 43 but 42.", true},
 		{`{all: ["234"]}`, "1 234", false},
