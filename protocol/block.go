@@ -124,8 +124,7 @@ func (x *resolver) bareName(rest string) bool {
 		return false
 	}
 	if after == "" || after[0] != '{' && after[0] != '<' {
-		_, known := x.d.declared(tidyName(name))
-		if x.d.anyTool || !known || after == "" && !x.tagged {
+		if _, known := x.d.declared(tidyName(name)); !known {
 			return false
 		}
 	}

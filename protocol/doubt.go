@@ -19,7 +19,7 @@ type doubt struct {
 // cannot take text back withholds as much. Where a call is announced in words, those are
 // not among them. It is to be called after each Push, and after no other method.
 func (d *Decoder) Doubtful() int {
-	if d.mode == done || d.answered || d.opts.Insisted || d.anyTool || len(d.opts.Tools.Names()) == 0 {
+	if d.mode == done || d.answered || d.opts.Insisted || len(d.opts.Tools.Names()) == 0 {
 		return 0
 	}
 	f := finder{d: d, text: d.passed.String(), from: d.passed.from, streams: true}
@@ -59,13 +59,8 @@ func (f *finder) placeFrom() int {
 		case v.is == isNone:
 		case v.is == isOpen && !waits:
 			u.next, u.open, u.from, u.until, u.searched = k, true, at+v.at, v.until, at
-			for _, at := range f.d.callStarts[k+1:] { // in the words that announce it
-				if at -= f.from; at >= u.from {
-					break
-				}
-				if v := f.place(at); v.is != isNone && v.at >= 0 {
-					u.from = at
-				}
+			if k+1 < len(f.d.callStarts) { // in the words that announce it
+				u.from = min(u.from, f.d.callStarts[k+1]-f.from)
 			}
 			return u.from
 		case v.is == isWaiting && v.at < 0:

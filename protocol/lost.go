@@ -15,9 +15,6 @@ import (
 // which call was meant is not guessed.
 func (d *Decoder) lost() {
 	d.lookAt("", false)
-	if len(d.callStarts) == 0 && !d.line.unended() && !d.oneTool {
-		return
-	}
 	f := finder{d: d, text: d.passed.String(), from: d.passed.from}
 	reason := UnknownForm
 	tool, at, invented := f.find(d.callStarts)

@@ -108,7 +108,7 @@ var (
 	tokenStarts [256][256]bool
 	sortedTags  []string // of tagNames
 	// tagPairs are the first two letters of tags, of families and of tokens that
-	// are written like tags; 0 is any.
+	// are written like tags.
 	tagPairs [256][256]bool
 	// elementStarts are those of the elements of callElement, and of results.
 	elementStarts [256][256]bool
@@ -142,7 +142,7 @@ func indexTags() {
 	}
 	pair := func(name string) {
 		name = strings.ToLower(strings.TrimPrefix(name, "/")) + ">"
-		tagPairs[name[0]][name[1]], tagPairs[name[0]][0] = true, true
+		tagPairs[name[0]][name[1]] = true
 	}
 	for _, t := range tokens {
 		tokensAt[lower(t.text[2])] = append(tokensAt[lower(t.text[2])], t)
@@ -245,13 +245,11 @@ func plain(s string) bool {
 	if s[0] != '<' || i+1 >= len(s) || s[i] >= utf8.RuneSelf || s[i] == '|' || s[i] == '!' {
 		return false
 	}
-	c, next := lower(s[i]), lower(s[i+1])
-	if next == '_' || next == '-' {
-		return !tagPairs[c][0]
-	} else if !isWord(next) { // all of the name
+	next := lower(s[i+1])
+	if !isWord(next) { // all of the name
 		next = '>'
 	}
-	return !tagPairs[c][next]
+	return !tagPairs[lower(s[i])][next]
 }
 
 // family is the length of a family's prefix that s begins with. more says that
