@@ -58,7 +58,7 @@ func (x *resolver) fromJSON(value json.RawMessage, missing, depth int) {
 	switch {
 	case p.inner != nil:
 		x.fromInner(p, missing, depth)
-	case p.name == nil && p.args != nil && missing == 1:
+	case p.name == nil && missing == 1:
 		x.swallowed(p.args, p.rest)
 	case missing > 0:
 		x.fail(BadJSON, "a closing brace is missing")
@@ -186,7 +186,7 @@ func isMeta(m member) bool {
 
 // hasMember reports whether value is an object with a member of that name.
 func hasMember(value json.RawMessage, name string) bool {
-	return len(value) > 0 && value[0] == '{' && slices.ContainsFunc(split(value), func(m member) bool { return fold(m.key) == fold(name) })
+	return slices.ContainsFunc(split(value), func(m member) bool { return fold(m.key) == fold(name) })
 }
 
 // take sets the arguments: an object, nothing (P2), or a string that holds an

@@ -525,7 +525,7 @@ func lex(s string, inString bool) (k kind, n int) {
 		return run, n
 	}
 	switch k = kinds[s[0]]; {
-	case k != escaped, strings.HasPrefix(s[1:], "<"): // a tag is one behind a backslash, too
+	case k != escaped:
 		return k, 1
 	case len(s) == 1:
 		return k, 0
