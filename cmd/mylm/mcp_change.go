@@ -172,7 +172,7 @@ func importServers(c *cli.Context, s *term.Screen) error {
 			s.Dim("kept " + name + ", which there is already")
 			continue
 		}
-		if err := keepServer(loaded, m, true); err != nil {
+		if err := keepServer(loaded, m, c.Bool("replace")); err != nil {
 			failed = append(failed, fmt.Sprintf("%s: %v", term.Visible(name), err))
 			continue
 		}

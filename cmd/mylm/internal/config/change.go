@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
+	"github.com/gofrs/flock"
 	"github.com/google/renameio/v2/maybe"
 
 	"mylm/cmd/mylm/internal/failure"
@@ -19,13 +20,11 @@ import (
 // none: e is what it would hold. The rest of the file stays as it is, its comments and
 // its layout too. It returns the path of the file.
 func SaveForm(e Entry, form string) (path string, err error) {
-	path, text, err := fileText()
+	path, text, unlock, err := lockedText()
 	if err != nil {
 		return "", err
 	}
-	if path == "" {
-		return Path()
-	}
+	defer unlock()
 	before, err := parseFile(path, text)
 	if err != nil {
 		return "", err
@@ -127,12 +126,32 @@ func tomlKey(name string) string {
 	return tomlText(name)
 }
 
+// lockedText is the text of the configuration file, which no other process changes
+// until unlock is called. The directory of the file is made if need be.
+func lockedText() (path, text string, unlock func(), err error) {
+	if path, err = Path(); err == nil {
+		_, _, err = fileText() // nothing is made beside one that cannot be read
+	}
+	if err != nil {
+		return "", "", nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return "", "", nil, failure.Config(err)
+	}
+	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
+	if err := lock.Lock(); err != nil {
+		return "", "", nil, failure.Config(fmt.Errorf("%s cannot be locked: %w", path, err))
+	}
+	if path, text, err = fileText(); err != nil {
+		lock.Close()
+		return "", "", nil, err
+	}
+	return path, text, func() { lock.Close() }, nil
+}
+
 // store replaces the configuration file, and where it is a link, the file behind it.
 // mask are the permissions that it must not have.
 func store(path, text string, mask os.FileMode) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return failure.Config(err)
-	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}

@@ -1,13 +1,55 @@
 package config_test
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"mylm/cmd/mylm/internal/config"
 )
+
+// Changes that are made at once are all kept.
+func TestChangesAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("HOME", dir)
+	t.Setenv("XDG_CONFIG_HOME", dir)
+	t.Setenv("AppData", dir) // Windows
+	path, err := config.Path()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			name := fmt.Sprintf("s%d", i)
+			err := config.AddMCP(config.MCP{Name: name, Command: []string{"x"}}, false)
+			if err == nil && i%2 == 0 {
+				err = config.RemoveMCP(name)
+			}
+			if i%2 == 1 {
+				_, saved := config.SaveForm(config.Entry{Name: name, Provider: "ollama", Model: "m"}, "invoke")
+				err = errors.Join(err, saved)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []string{"[mcp.", "[models."} {
+		if n := strings.Count(string(text), table); n != 10 {
+			t.Errorf("%d tables %s, want 10:\n%s", n, table, text)
+		}
+	}
+}
 
 // Only the form of the entry changes; comments, order, spaces and line ends stay.
 func TestSaveForm(t *testing.T) {

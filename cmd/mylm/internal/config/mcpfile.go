@@ -196,14 +196,11 @@ func RemoveMCP(name string) error {
 
 // editMCP changes the text of the file, if the change makes sense to who reads it.
 func editMCP(name string, change func(text string, known bool) (string, error)) error {
-	path, text, err := fileText()
+	path, text, unlock, err := lockedText()
 	if err != nil {
 		return err
 	}
-	if path == "" {
-		_, err := Path()
-		return err
-	}
+	defer unlock()
 	before, err := parseFile(path, text)
 	if err != nil {
 		return err
