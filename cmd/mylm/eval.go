@@ -223,7 +223,7 @@ func listExamsCommand(s *term.Screen) *cli.Command {
 			for _, e := range all {
 				state := "complete"
 				if e.Stopped != "" {
-					state = fmt.Sprintf("%d of %d asked", e.Done, e.All)
+					state = fmt.Sprintf("not complete: %d of %d asked", e.Done, e.All)
 				}
 				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", e.Exam.ID, term.OneLine(term.Printable(e.Exam.Title()), 60), term.OneLine(term.Printable(e.Exam.Suite), 30), rateText(e.Total), intervalText(e.Total), state)
 			}

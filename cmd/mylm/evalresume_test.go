@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -98,12 +99,14 @@ func TestResumedForms(t *testing.T) {
 	t.Parallel()
 	o := newSchool(t, evaltest.Student{Suite: eval.Smoke(), P: 1})
 	h := newHome(t, o.placed)
-	if out, errs, code := h.run("eval", "-m", "m", "--suite", "smoke", "--form", "all", "--budget", "1"); code != "5" {
-		t.Fatalf("exit %s: %s%s", code, out, errs)
+	cmd := h.command("eval", "--suite", "smoke", "--form", "all", "--budget", "1")
+	cmd.Env = append(cmd.Env, "MYLM_MODEL=")
+	if out, _ := cmd.CombinedOutput(); bytes.Count(out, []byte("the only model installed")) != 1 || !bytes.Contains(out, []byte("To resume it: ")) {
+		t.Fatalf("it stops with %s", out)
 	}
 	h.configure("form = \"function\"\n")
 	out, errs, code := h.run("eval", "--resume", "last")
-	if code != "0" || !strings.Contains(out, "no form is better than tool_code by more than chance") || strings.Count(out, "m, function  100%") != 1 {
+	if code != "0" || !strings.Contains(out, "no form is better than tool_code by more than chance") || strings.Count(out, "m:latest, function  100%") != 1 {
 		t.Errorf("exit %s: %s%s", code, out, errs)
 	}
 }

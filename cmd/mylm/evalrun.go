@@ -35,6 +35,7 @@ type examRun struct {
 	budget  eval.Budget
 	workers int
 	jobs    []examJob
+	noticed map[string]bool // what was said about models
 	out     *examsOutput
 }
 
@@ -51,7 +52,7 @@ type examJob struct {
 func newExamRun(c *cli.Context, out *examsOutput) (*examRun, error) {
 	s := out.screen
 	s.Still = s.Still || c.Bool("quiet")
-	k := &examRun{cli: c, screen: s, workers: c.Int("workers"), out: out}
+	k := &examRun{cli: c, screen: s, workers: c.Int("workers"), noticed: map[string]bool{}, out: out}
 	var err error
 	if k.budget, err = parseBudget(c.String("budget")); err != nil {
 		return nil, err
@@ -169,14 +170,15 @@ func (k *examRun) open(ctx context.Context, model, form string, kept *config.Res
 	}
 	k.screen.SetColor(config.Color.Or(c.Settings, "auto"))
 	m, err := setup.OpenModel(ctx, c, k.screen, &term.Prompter{Screen: k.screen})
+	if err == nil && m.Notice != "" && !k.cli.Bool("quiet") && !k.noticed[m.Notice] {
+		k.screen.Dim(m.Notice)
+		k.noticed[m.Notice] = true
+	}
 	return c, m, err
 }
 
 // examine makes one exam. Its report is printed even if it did not come to its end.
 func (k *examRun) examine(ctx context.Context, j examJob) (err error) {
-	if j.model.Notice != "" && !k.cli.Bool("quiet") {
-		k.screen.Dim(j.model.Notice)
-	}
 	o := eval.Options{Suite: j.suite, Agent: j.agent, Runs: j.exam.Runs, Workers: k.workers, Budget: k.budget, Seed: j.exam.Seed, Log: j.log, Version: version()}
 	if o.Log == nil {
 		if o.Log, err = newExamLog(j); err != nil {
