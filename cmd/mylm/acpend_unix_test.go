@@ -19,25 +19,6 @@ import (
 func TestACPEditorEnds(t *testing.T) {
 	t.Parallel()
 	script := toolReply("", "execute_command", map[string]any{"command": "echo $$ > pid; echo begun; sleep 1000 & echo $! > child; wait"})
-	gone := func(t *testing.T, pid int) {
-		t.Helper()
-		for deadline := time.Now().Add(patience); syscall.Kill(pid, 0) == nil && !zombie(pid); time.Sleep(5 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				_ = syscall.Kill(pid, syscall.SIGKILL)
-				t.Fatalf("process %d is still there", pid)
-			}
-		}
-	}
-	pid := func(t *testing.T, path string) (n int) {
-		t.Helper()
-		for deadline := time.Now().Add(patience); n == 0; time.Sleep(time.Millisecond) {
-			text, _ := os.ReadFile(path)
-			if n, _ = strconv.Atoi(strings.TrimSpace(string(text))); time.Now().After(deadline) {
-				t.Fatalf("no process in %s", path)
-			}
-		}
-		return n
-	}
 	t.Run("killed", func(t *testing.T) {
 		t.Parallel()
 		e := newEditor(t, script)
@@ -55,7 +36,7 @@ func TestACPEditorEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		mylm, _ := strconv.Atoi(strings.TrimSpace(line))
-		shell, child := pid(t, filepath.Join(e.dir, "pid")), pid(t, filepath.Join(e.dir, "child"))
+		shell, child := pidIn(t, filepath.Join(e.dir, "pid")), pidIn(t, filepath.Join(e.dir, "child"))
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +55,7 @@ func TestACPEditorEnds(t *testing.T) {
 		e := startEditor(t, script, "--yes")
 		id := e.open()
 		_, response := e.begin("session/prompt", map[string]any{"sessionId": id, "prompt": blocks("q")})
-		shell, child := pid(t, filepath.Join(e.dir, "pid")), pid(t, filepath.Join(e.dir, "child"))
+		shell, child := pidIn(t, filepath.Join(e.dir, "pid")), pidIn(t, filepath.Join(e.dir, "child"))
 		if err := e.in.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +75,7 @@ func TestACPEditorEnds(t *testing.T) {
 		e := startEditor(t, script, "--yes")
 		id := e.open()
 		e.begin("session/prompt", map[string]any{"sessionId": id, "prompt": blocks("q")})
-		shell, child := pid(t, filepath.Join(e.dir, "pid")), pid(t, filepath.Join(e.dir, "child"))
+		shell, child := pidIn(t, filepath.Join(e.dir, "pid")), pidIn(t, filepath.Join(e.dir, "child"))
 		if err := e.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
@@ -105,6 +86,29 @@ func TestACPEditorEnds(t *testing.T) {
 			gone(t, p)
 		}
 	})
+}
+
+// gone waits until a process has ended.
+func gone(t *testing.T, pid int) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); syscall.Kill(pid, 0) == nil && !zombie(pid); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+			t.Fatalf("process %d is still there", pid)
+		}
+	}
+}
+
+// pidIn waits for the process id in a file.
+func pidIn(t *testing.T, path string) (n int) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); n == 0; time.Sleep(time.Millisecond) {
+		text, _ := os.ReadFile(path)
+		if n, _ = strconv.Atoi(strings.TrimSpace(string(text))); time.Now().After(deadline) {
+			t.Fatalf("no process in %s", path)
+		}
+	}
+	return n
 }
 
 // zombie reports whether a process has ended and nobody took notice.

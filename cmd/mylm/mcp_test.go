@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"strconv"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -57,10 +59,13 @@ func mcpServer() {
 			})
 	}
 	if started := os.Getenv("MCP_STARTED"); started != "" {
-		_ = os.WriteFile(started, nil, 0o600)
+		_ = os.WriteFile(started, []byte(strconv.Itoa(os.Getpid())), 0o600)
 	}
 	fmt.Fprintln(os.Stderr, "the server is up")
 	_ = s.Run(context.Background(), &mcp.StdioTransport{})
+	if os.Getenv("MCP_STUBBORN") != "" { // its input has ended, and it has not
+		time.Sleep(time.Hour)
+	}
 }
 
 // asks adds a tool that asks for something, and returns what it gets.
