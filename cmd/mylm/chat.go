@@ -74,6 +74,7 @@ type talk struct {
 	front  front
 	dialog setup.Dialog
 	mode   func() policy.Mode // see setup.Person
+	asks   string             // the mode before /yolo on, which ends with the session
 
 	from    *resumedSession // nil: nothing was asked yet
 	session *agent.Session  // of the first run; nil: it makes one
@@ -260,7 +261,8 @@ func (t *talk) do(ctx context.Context, request runRequest) (asked bool, err erro
 	r := &run{runRequest: request, flags: t.flags, out: out}
 	err = r.do(ctx)
 	t.keep(r)
-	return r.result != nil, err
+	asked = r.result != nil && (r.result.StopReason != agent.StopModelError || r.result.Response != "" || len(r.result.Calls) > 0)
+	return asked, err
 }
 
 // keep remembers what the next run needs of one.
@@ -289,11 +291,19 @@ func (t *talk) keep(r *run) {
 	if spent := r.result.Usage.OutputTime; spent > 0 {
 		s.Rate = float64(r.result.Usage.Output) / spent.Seconds()
 	}
-	for _, e := range r.Session.Entries() {
+	t.used()
+}
+
+// used notes how much of the window the session used last.
+func (t *talk) used() {
+	if t.from == nil {
+		return
+	}
+	for _, e := range t.from.session.Entries() {
 		if end, ok := e.Payload.(agent.EndEntry); ok && end.State != nil {
-			s.Context = end.State.Prompt
-			if s.Window = end.State.Window; end.State.Guessed {
-				s.Window = 0
+			t.status.Context = end.State.Prompt
+			if t.status.Window = end.State.Window; end.State.Guessed {
+				t.status.Window = 0
 			}
 		}
 	}

@@ -1,12 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
 
-	"mylm/agent"
 	"mylm/agent/journal"
 	"mylm/cmd/mylm/internal/chat"
 	"mylm/cmd/mylm/internal/config"
@@ -14,7 +14,6 @@ import (
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/tools/policy"
-	"mylm/tools/shell"
 )
 
 // commands are those of the conversation that are about runs and sessions.
@@ -29,7 +28,7 @@ func (t *talk) commands() []chat.Command {
 		{Name: "compact", Usage: "have the model sum up all but the last exchange", Run: t.compact},
 		{Name: "clear", Usage: "begin a new session", Run: t.clear},
 		{Name: "sessions", Usage: "list the sessions of this project", Run: t.mylm("sessions", "list"), Now: always},
-		{Name: "resume", Args: "[ID]", Usage: "continue another session; the last one without an id", Run: t.resume, Complete: t.sessions},
+		{Name: "resume", Args: "[ID]", Usage: "continue another session; without an id the last one", Run: t.resume, Complete: t.sessions},
 		{Name: "memory", Args: "QUERY", Usage: "search what mylm remembers", Run: t.memory, Now: always},
 		{Name: "save", Args: "FILE", Usage: "write the conversation into a new file", Run: t.save},
 		{Name: "copy", Usage: "put the last answer into the clipboard of the terminal", Run: t.copy, Now: always},
@@ -118,25 +117,6 @@ func (t *talk) models(ctx context.Context) []chat.Candidate {
 	return plainCandidates(append(names, "demo"))
 }
 
-// diff shows what the last reply that wrote a file has changed.
-func (t *talk) diff(ctx context.Context, args string) error {
-	if args != "" {
-		return failure.Usage("/diff takes no argument").WithHint("!mylm undo --list lists the runs, !mylm undo --diff --run ID shows one.")
-	}
-	return t.takeBack(ctx, "--diff")
-}
-
-// takeBack is mylm undo for the runs of this conversation.
-func (t *talk) takeBack(ctx context.Context, flags ...string) error {
-	t.mu.Lock()
-	dir, from := t.config.Workspace, t.from
-	t.mu.Unlock()
-	if from == nil {
-		return failure.Usage("nothing was said yet").WithHint("!mylm undo --list lists the runs of other conversations.")
-	}
-	return t.advised(t.run(ctx, append([]string{"undo", "--workspace", dir, "--session", from.session.ID}, flags...)...))
-}
-
 // settings are those that the next run will have.
 func (t *talk) settings() config.Settings {
 	t.mu.Lock()
@@ -156,67 +136,66 @@ func (t *talk) compact(ctx context.Context, args string) error {
 	return err
 }
 
-func (t *talk) undo(ctx context.Context, args string) error {
+// clear begins a new session, in which nothing is allowed yet.
+func (t *talk) clear(ctx context.Context, args string) error {
 	if args != "" {
-		return failure.Usage("/undo takes no argument").WithHint("!mylm undo --list lists the runs that can be undone.")
+		return failure.Usage("/clear takes no argument")
 	}
-	if err := t.takeBack(ctx); err != nil {
+	if err := t.leave(ctx); err != nil {
 		return err
 	}
-	if n := t.commandsRun(); n > 0 {
-		t.screen.Dim("What " + term.Plural(n, "command") + " of the last reply changed is not undone.")
-	}
+	t.front.Clear()
 	return nil
 }
 
-// commandsRun is how many commands the last reply ran that may have changed something.
-func (t *talk) commandsRun() (n int) {
-	if t.from == nil {
-		return 0
-	}
-	for _, e := range t.from.session.Entries() {
-		switch p := e.Payload.(type) {
-		case agent.PromptEntry:
-			n = 0
-		case agent.CallEntry:
-			if p.Name == shell.Name && !p.OnlyReads() {
-				n++
-			}
-		}
-	}
-	return n
-}
-
-// clear begins a new session, in which nothing is allowed yet.
-func (t *talk) clear(_ context.Context, args string) error {
-	if args != "" {
-		return failure.Usage("/clear takes no argument")
+// leave ends the session, and with it what was allowed in it.
+func (t *talk) leave(ctx context.Context) error {
+	if t.from != nil {
+		t.from.recorder.Finish()
 	}
 	t.from = nil
 	t.before = &setup.Setup{Model: t.before.Model}
 	t.mu.Lock()
 	s := &t.status
-	s.Context, s.Messages, s.Tokens, s.Rate = 0, 0, 0, 0
+	s.Context, s.Window, s.Messages, s.Tokens, s.Rate = 0, 0, 0, 0, 0
 	t.calls, t.prompt, t.least, t.answer = 0, 0, false, ""
 	t.mu.Unlock()
-	t.front.Clear()
-	return nil
+	if t.asks == "" {
+		return nil
+	}
+	return t.confirm(ctx, t.asks)
 }
 
 // resume continues another session.
 func (t *talk) resume(ctx context.Context, id string) error {
 	if id == "" {
 		id = "last"
+		for _, c := range t.sessions(ctx) {
+			if t.from == nil || c.Word != t.from.session.ID {
+				id = c.Word
+				break
+			}
+		}
+	}
+	if t.from != nil {
+		t.from.recorder.Finish() // the session may be this one
 	}
 	from, err := openSession(t.flags, t.screen, id, true)
 	if err != nil {
-		return err
+		return t.advised(err)
 	}
 	if err := from.checkDirectory(t.config.Workspace); err != nil {
+		from.recorder.Finish()
 		return err
 	}
-	model := t.before.Model
-	t.from, t.before = from, &setup.Setup{Model: model}
+	if err := t.leave(ctx); err != nil {
+		from.recorder.Finish()
+		return err
+	}
+	t.from = from
+	t.mu.Lock()
+	t.used()
+	t.mu.Unlock()
 	text, answer := t.recap()
 	t.screen.Dim(text)
 	t.screen.Rows(answer, "", false)
@@ -285,13 +264,12 @@ func (t *talk) yolo(ctx context.Context, how string) error {
 	if mode == "" {
 		return failure.Usage("/yolo takes on or off")
 	}
-	if err := t.flags.Set(config.Yes.Flag, "false"); err != nil {
-		return err
+	if was := config.Confirm.Of(t.config.Settings); how == "on" && was != string(mode) {
+		t.asks = was
+	} else if how == "off" && t.asks != "" {
+		mode = policy.Mode(t.asks)
 	}
-	if err := t.flags.Set(config.Confirm.Flag, string(mode)); err != nil {
-		return err
-	}
-	if err := t.load(ctx); err != nil {
+	if err := t.confirm(ctx, string(mode)); err != nil {
 		return err
 	}
 	now := config.Confirm.Of(t.config.Settings)
@@ -304,6 +282,11 @@ func (t *talk) yolo(ctx context.Context, how string) error {
 	}
 	t.screen.Say(text)
 	return nil
+}
+
+// confirm sets which calls are asked about.
+func (t *talk) confirm(ctx context.Context, mode string) error {
+	return cmp.Or(t.flags.Set(config.Yes.Flag, "false"), t.flags.Set(config.Confirm.Flag, mode), t.load(ctx))
 }
 
 func (t *talk) stats(_ context.Context, args string) error {

@@ -111,6 +111,7 @@ func (m *model) command(typed string) tea.Cmd {
 			m.say("", "There is no message to send again.")
 			return nil
 		}
+		m.echo(m.last)
 		m.ask(m.last)
 		return nil
 	case "edit":

@@ -1,0 +1,94 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What was allowed in a session ends with it.
+func TestChatYoloEnds(t *testing.T) {
+	t.Parallel()
+	for _, leave := range []string{"/clear", "/resume"} {
+		t.Run(leave[1:], func(t *testing.T) {
+			t.Parallel()
+			cmd := saved(command(t, map[string]string{"replies.txt": hello + hello + writeReplies, "notes.txt": "two\n"}, "chat", "--confirm", "confirm-all"))
+			s := chatOn(t, cmd, 120, 40)
+			s.says("first")
+			s.shows("1 turn")
+			s.says("/clear")
+			s.hides("1 turn")
+			s.says("second")
+			s.shows("1 turn")
+			s.says("/yolo on")
+			s.shows("Everything runs without a question")
+			s.says(leave)
+			s.hides("· yolo ·")
+			s.says("change it")
+			s.shows("The model wants to use write_file")
+			s.types("n\r")
+			s.shows("refused")
+			s.says("/quit")
+			s.exit()
+		})
+	}
+}
+
+// A session that was left can be had again, also if nothing was said in it.
+func TestChatResumeAgain(t *testing.T) {
+	t.Parallel()
+	cmd := saved(command(t, map[string]string{"replies.txt": hello + hello}, "chat"))
+	s := chatOn(t, cmd, 120, 40)
+	s.says("one heron")
+	s.shows("1 turn")
+	for range 2 {
+		s.says("/clear")
+		s.hides("heron")
+		s.says("/resume")
+		s.shows("1 message so far.\n> one heron\n")
+	}
+	s.says("/clear")
+	s.hides("heron")
+	s.says("two wrens")
+	s.shows("1 turn")
+	s.says("/resume") // another one, not this
+	s.shows("1 message so far.\n> one heron\n")
+	s.says("/stats")
+	s.shows("0 messages, 0 calls")
+	if out, err := again(cmd, "resume", "last", "-m", "scripted/replies.txt", "elsewhere").CombinedOutput(); err != nil {
+		t.Errorf("what was left is in use: %v: %s", err, out)
+	}
+}
+
+// /undo takes back what the last reply changed, nothing older.
+func TestChatUndoOnlyTheLast(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, map[string]string{"replies.txt": writeReplies + hello, "notes.txt": "one\ntwo\nthree\n"}, "chat", "--yes")
+	s := chatOn(t, cmd, 120, 40)
+	s.says("change it")
+	s.shows("1 turn")
+	s.says("hello")
+	s.shows("Hello.")
+	for _, command := range []string{"/diff", "/undo"} {
+		s.says(command)
+		s.shows("> " + command + "\nmylm: the last reply has changed no file with write_file or edit_file\n  What commands change is not recorded.\n  What an earlier reply has changed: !mylm undo --diff --run ")
+	}
+	if b, err := os.ReadFile(filepath.Join(cmd.Dir, "notes.txt")); err != nil || string(b) != "one\nthree\n" {
+		t.Errorf("%q, %v", b, err)
+	}
+}
+
+// A message that no server took goes back into the editor, and /retry shows what it sends.
+func TestChatUnanswered(t *testing.T) {
+	t.Parallel()
+	s := startChat(t, strings.Repeat("=== reply error=unreachable message=\"gone\"\n", 3)+hello+hello, 100, 40)
+	s.says("my precious message")
+	s.shows("mylm: gone\n> my precious message\n")
+	s.types("\r")
+	s.shows("Hello.")
+	s.says("/retry")
+	s.shows("> /retry\n\n> my precious message\nHello.\n")
+}
