@@ -73,6 +73,16 @@ func TestChatSave(t *testing.T) {
 	}
 }
 
+// On a narrow terminal it shows, too, what a session was about.
+func TestChatSessionsNarrow(t *testing.T) {
+	t.Parallel()
+	s := chatOn(t, saved(command(t, map[string]string{"replies.txt": hello}, "chat")), 40, 30)
+	s.says("hi there, my dear friend")
+	s.shows("1 turn")
+	s.says("/sessions")
+	s.shows("complete\n    hi there, my dear friend\n")
+}
+
 // A call that was refused is saved like the others.
 func TestChatSaveDenied(t *testing.T) {
 	t.Parallel()

@@ -81,11 +81,13 @@ func listSessionsCommand(s *term.Screen) *cli.Command {
 			if k.cli.Bool("json") {
 				return term.PrintJSON(s.Out, append([]journal.Info{}, all...))
 			}
-			var text strings.Builder
+			w := k.screen.Columns("")
 			for _, i := range all {
-				text.WriteString(k.screen.Fitted(sessionText(i)) + "\n")
+				fmt.Fprintln(w, sessionRow(i))
 			}
-			k.screen.Answer(text.String())
+			if err := w.Flush(); err != nil {
+				return err
+			}
 			switch {
 			case len(all) == 0 && hidden > 0:
 				k.screen.Say("mylm: no session has a reply; --all lists those that failed before one")
@@ -130,13 +132,13 @@ func (k *sessionsRun) listed(ctx context.Context, f journal.Filter) (all []journ
 	return all, more, hidden, ctx.Err()
 }
 
-// sessionText is a session in one line of a list.
-func sessionText(i journal.Info) string {
+// sessionRow is a session in a list.
+func sessionRow(i journal.Info) string {
 	title := i.Title
 	if i.Problem != "" {
 		title = i.Problem
 	}
-	return fmt.Sprintf("%-13s  %s  %-12s  %s", i.ID, i.Changed.Local().Format("2006-01-02 15:04"), term.OneLine(term.Printable(i.State), 20), term.OneLine(term.Printable(title), lineText))
+	return fmt.Sprintf("%s\t%s\t%s\t%s", i.ID, i.Changed.Local().Format("2006-01-02 15:04"), term.OneLine(term.Printable(i.State), 20), term.OneLine(term.Printable(title), lineText))
 }
 
 func searchSessionsCommand(s *term.Screen) *cli.Command {

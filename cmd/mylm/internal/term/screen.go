@@ -257,15 +257,6 @@ func (s *Screen) Folded(text string, indent int) string {
 	return strings.Join(out, "\n")
 }
 
-// Fitted is a line that the width of a terminal cuts, if stdout is one.
-func (s *Screen) Fitted(line string) string {
-	columns, _ := s.Size()
-	if !s.OutTTY || columnsOf(line) < columns {
-		return line
-	}
-	return Cut(line, columns-2) + "…"
-}
-
 // Write writes to stdout unchanged. After an error, nothing more is written.
 func (s *Screen) Write(b []byte) (int, error) {
 	s.mu.Lock()
