@@ -303,15 +303,19 @@ func TestAllowHosts(t *testing.T) {
 }
 
 func TestHostAndPreview(t *testing.T) {
-	fetch, err := web.New(web.Options{})
+	fetch, err := web.New(web.Options{AllowHosts: []string{"127.0.0.1:8080"}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	const refused = "\n(this is no address of the public internet: it is refused, whatever is answered, unless the host was allowed before)"
 	for url, want := range map[string][2]string{
+		"http://127.0.0.1:8080/":       {"127.0.0.1:8080", "http://127.0.0.1:8080/"},
+		"http://127.0.0.1:8081/":       {"127.0.0.1:8081", "http://127.0.0.1:8081/" + refused},
+		"http://localhost/":            {"localhost", "http://localhost/" + refused},
 		"https://Example.com/a?b#c":    {"example.com", "https://example.com/a?b#c"},
 		"https://example.com:443":      {"example.com", "https://example.com"},
 		"http://example.com:8080/":     {"example.com:8080", "http://example.com:8080/"},
-		"http://[2001:0db8::1]:80/":    {"[2001:db8::1]", "http://[2001:db8::1]/"},
+		"http://[2001:0db8::1]:80/":    {"[2001:db8::1]", "http://[2001:db8::1]/" + refused},
 		"https://еxample.com/":         {"xn--xample-2of.com", "https://xn--xample-2of.com/\n(xn--xample-2of.com is written еxample.com)"},
 		"https://xn--mnchen-3ya.test/": {"xn--mnchen-3ya.test", "https://xn--mnchen-3ya.test/\n(xn--mnchen-3ya.test is written münchen.test)"},
 		"ftp://example.com/":           {"", "ftp://example.com/"},

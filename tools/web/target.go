@@ -164,8 +164,8 @@ func (t *target) sameHost(o *target) bool {
 
 // preview shows the address as it will be fetched. A host that is not ASCII is
 // shown as it is looked up, because letters of other alphabets can pass for
-// Latin ones.
-func preview(args json.RawMessage) string {
+// Latin ones, and one that will be refused is named as such.
+func (f *fetcher) preview(args json.RawMessage) string {
 	in, err := tools.Decode[input](args)
 	if err != nil {
 		return string(args)
@@ -173,6 +173,9 @@ func preview(args json.RawMessage) string {
 	t, err := parseTarget(in.URL)
 	if err != nil {
 		return in.URL
+	}
+	if !f.allows(t) && (t.host == "localhost" || t.ip.IsValid() && notPublic(t.ip) != "") {
+		return t.url.String() + "\n(this is no address of the public internet: it is refused, whatever is answered, unless the host was allowed before)"
 	}
 	if shown, err := idna.Display.ToUnicode(t.host); err == nil && shown != t.host {
 		return fmt.Sprintf("%s\n(%s is written %s)", t.url, t.host, shown)

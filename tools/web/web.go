@@ -75,7 +75,7 @@ func New(o Options) (*tools.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.Preview = preview
+	t.Preview = f.preview
 	return t, nil
 }
 
