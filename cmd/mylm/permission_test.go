@@ -100,6 +100,7 @@ func TestReasonOnANarrowTerminal(t *testing.T) {
 	t.Parallel()
 	cmd := command(t, map[string]string{"replies.txt": commandReplies("wc x > y; wc z > w")}, "ask", "q")
 	c := converse(t, cmd, "", &pty.Winsize{Rows: 24, Cols: 24})
+	c.expect("The model wants to use\r\nexecute_command (runs):\r\n")
 	c.expect("Why you are asked: it\r\n")
 	c.expect("writes")
 	c.expect("y")

@@ -54,7 +54,7 @@ func (p *Person) decide(ctx context.Context, r agent.ApprovalRequest, d policy.D
 	columns, height := term.Size()
 	why := term.Fold("Why you are asked: "+term.OneLine(term.Visible(d.Why), 200), columns-1, term.WhyRows)
 	rows := max(5, height-term.QuestionRows-strings.Count(why, "\n"))
-	head := fmt.Sprintf("\nThe model wants to use %s (%s):\n\n", term.OneLine(r.Name, 60), r.Effect)
+	head := "\n" + term.Fold(fmt.Sprintf("The model wants to use %s (%s):", term.OneLine(r.Name, 60), r.Effect), columns-1, term.WhyRows) + "\n\n"
 	refused, tail := term.Preview{}, why+"\n"
 	if r.Refused != nil {
 		refused = term.NewPreview(Listed(r.Refused), columns, max(3, rows/3))
