@@ -99,6 +99,13 @@ func TestOddExams(t *testing.T) {
 	if out, errs, code := h.run("eval", "compare", id, "last"); code != "2" || !strings.Contains(errs, "no outcomes yet") || !strings.Contains(errs, "--resume "+id) {
 		t.Errorf("exit %s: %s%s", code, out, errs)
 	}
+	// A setting that this version does not have is no reason to guess.
+	if err := os.WriteFile(filepath.Join(dir, "exam.json"), []byte(strings.Replace(kept, `"runs": 1`, `"runs": 1, "args": {"gone": "1"}`, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, errs, code := h.run("eval", "--resume", id); code != "2" || !strings.Contains(errs, "--gone") || !strings.Contains(errs, "Begin a new exam") {
+		t.Errorf("exit %s: %s%s", code, out, errs)
+	}
 	for _, odd := range []string{
 		strings.Replace(kept, `"runs": 1`, `"runs": 1000000000000`, 1), strings.Replace(kept, `"runs": 1`, `"runs": -1`, 1), strings.Replace(kept, `"tasks": 12`, `"tasks": -12`, 1),
 		strings.Replace(kept, `"runs": 1`, `"runs": 1, "series": {"place": 1, "exams": [{}]}`, 1), strings.Replace(kept, `"runs": 1`, `"runs": 1, "series": {"exams": [{"runs": 1000000000000}]}`, 1),

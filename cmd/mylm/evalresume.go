@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -121,7 +120,7 @@ func (k *examRun) keptSettings(e eval.Exam) (*config.Resumed, error) {
 	})
 	fixed, err := config.Restore(held, settings...)
 	if err != nil {
-		return nil, fmt.Errorf("the exam %s: %w", e.ID, err)
+		return nil, failure.Usage("the exam %s cannot go on as it began: %w", e.ID, err).WithHint("Begin a new exam; mylm eval list shows what was reached.")
 	}
 	return &config.Resumed{ID: e.ID, Fixed: fixed}, nil
 }
