@@ -241,7 +241,7 @@ func (r *run) observe(ctx context.Context, a *attempt) error {
 	if err := r.record(context.WithoutCancel(ctx), ResultEntry{
 		ID: a.id, Name: a.call.Name, Args: a.args(), Success: o.Success(), Text: o.Text, Error: o.Error,
 		Denied: a.denied, Skipped: a.skipped, Unknown: o.Unknown, DryRun: a.dryRun, Origin: o.Origin, Note: a.notes(), ExitCode: o.ExitCode,
-		Truncated: o.Truncated, Gap: o.Gap, Duration: o.Duration, Refused: a.refused, Images: images,
+		Truncated: o.Truncated, Gap: o.Gap, Duration: o.Duration, Refused: a.refused, Blocked: o.Blocked, Images: images,
 	}); err != nil {
 		return err
 	}
@@ -251,7 +251,7 @@ func (r *run) observe(ctx context.Context, a *attempt) error {
 	r.emit(ToolOutput{
 		ID: a.id, Name: a.call.Name, Args: a.args(), Success: o.Success(), Output: o.Text, Error: o.Error, Denied: a.denied, Skipped: a.skipped, DryRun: a.dryRun,
 		ExitCode: o.ExitCode, Truncated: o.Truncated, Origin: o.Origin, Duration: o.Duration,
-		Refused: a.refused,
+		Refused: a.refused, Blocked: o.Blocked,
 	})
 	return nil
 }

@@ -114,6 +114,7 @@ type (
 		Origin    string          `json:"origin,omitempty"`
 		Note      string          `json:"note,omitempty"`    // what the engine adds below it
 		Refused   []tools.Refusal `json:"refused,omitempty"` // permissions it lacked and was not given
+		Blocked   []tools.Refusal `json:"blocked,omitempty"` // what it was refused that nobody is asked about
 		ExitCode  *int            `json:"exit_code,omitempty"`
 		Truncated bool            `json:"truncated,omitempty"`
 		Gap       bool            `json:"gap,omitempty"` // the text has the mark of one, see tools.Gap
@@ -372,7 +373,7 @@ func (p ResultEntry) Outcome() tools.Outcome {
 		images = append(images, i.Data)
 	}
 	return tools.Outcome{
-		Result: tools.Result{Images: images, Text: p.Text, Origin: p.Origin, ExitCode: p.ExitCode, Truncated: p.Truncated, Gap: p.Gap, Refused: p.Refused},
+		Result: tools.Result{Images: images, Text: p.Text, Origin: p.Origin, ExitCode: p.ExitCode, Truncated: p.Truncated, Gap: p.Gap, Refused: p.Refused, Blocked: p.Blocked},
 		Error:  p.Error, Duration: p.Duration, Unknown: p.Unknown,
 	}
 }

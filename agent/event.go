@@ -94,6 +94,7 @@ type ToolOutput struct {
 	Origin    string          `json:"origin,omitempty"`
 	Duration  time.Duration   `json:"duration_ns"`
 	Refused   []tools.Refusal `json:"refused,omitempty"` // what it had no permission for, and was not given
+	Blocked   []tools.Refusal `json:"blocked,omitempty"` // what it was refused that nobody is asked about
 }
 
 // TurnEnd ends a turn.

@@ -262,7 +262,7 @@ func (r *run) result() Result {
 	for _, e := range entries[min(s.First-1, len(entries)):] {
 		switch p := e.Payload.(type) {
 		case ResultEntry:
-			result.Calls = append(result.Calls, CallRecord{Name: p.Name, Args: p.Args, Success: p.Success, Denied: p.Denied, Skipped: p.Skipped, DryRun: p.DryRun})
+			result.Calls = append(result.Calls, CallRecord{Name: p.Name, Args: p.Args, Success: p.Success, Denied: p.Denied, Skipped: p.Skipped, DryRun: p.DryRun, Blocked: p.Blocked})
 		case ReplyEntry:
 			last = []int{e.Seq}
 		}

@@ -73,6 +73,7 @@ type CallRecord struct {
 	Denied  bool            `json:"denied,omitempty"`
 	Skipped bool            `json:"skipped,omitempty"` // logged but not run: it repeated the call before it
 	DryRun  bool            `json:"dry_run,omitempty"` // logged but not run
+	Blocked []tools.Refusal `json:"blocked,omitempty"` // what it was refused that nobody is asked about
 }
 
 // Result is everything a run has to show, however it ended.

@@ -94,6 +94,10 @@ type Result struct {
 	// Refused is what a sandbox prevented the call from doing. The user may be asked
 	// whether to run it again, from the start, with permission for that.
 	Refused []Refusal
+
+	// Blocked is what it prevented although nobody can be asked about it: Text reports
+	// it to the model. The Effect is 0 if no permission is for it.
+	Blocked []Refusal
 }
 
 // Refusal is something that a call tried to do and had no permission for.

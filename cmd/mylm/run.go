@@ -338,7 +338,7 @@ func denied(p *setup.Person, r agent.Result) (hint string, err error) {
 	case p.Bound != "":
 		return "Ask again and allow it: " + p.WhyAsked() + ".", err
 	}
-	return "Ask again and allow it, or allow everything in this run with --yes.", err
+	return "Ask again and allow it, or " + cmp.Or(p.Remedy, "allow everything in this run with --yes."), err
 }
 
 func lastCall(r agent.Result) string {

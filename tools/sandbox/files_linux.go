@@ -24,6 +24,10 @@ func (r *request) open(dir, path, flags int, mode uint32) verdict {
 	if err != nil {
 		return fails(err)
 	}
+	if r.w.watches {
+		r.watchOpen(dir, name, flags)
+		return passed
+	}
 	if flags&unix.O_TMPFILE == unix.O_TMPFILE {
 		return verdict{errno: unix.EOPNOTSUPP} // it would not be seen by the quota
 	}
@@ -54,6 +58,31 @@ func (r *request) open(dir, path, flags int, mode uint32) verdict {
 		return verdict{errno: unix.EEXIST}
 	}
 	return r.read(s, flags)
+}
+
+// watchOpen notes that the rules do not let a file be opened. The list of / is not
+// noted, see read.
+func (r *request) watchOpen(dir int, name string, flags int) {
+	kind, right := Read, uint64(abi.AccessFSReadFile)
+	if flags&unix.O_ACCMODE != unix.O_RDONLY {
+		kind, right = Write, abi.AccessFSWriteFile
+	}
+	s, err := r.find(dir, name, uint64(flags)&unix.O_NOFOLLOW)
+	if err == unix.ENOENT && flags&unix.O_CREAT != 0 {
+		kind, right = Write, abi.AccessFSMakeReg
+		s, err = r.entry(dir, name)
+	}
+	if err != nil {
+		return
+	}
+	defer s.close()
+	var stat unix.Stat_t
+	if s.base == "" && unix.Fstat(s.fd, &stat) == nil && stat.Mode&unix.S_IFMT == unix.S_IFDIR {
+		right = abi.AccessFSReadDir
+	}
+	if filepath.IsAbs(s.path) && s.path != "/" && s.path != "/dev/tty" && !r.w.allows(s.path, right) {
+		r.refuse(Refusal{Kind: kind, Path: s.path}, unix.EACCES)
+	}
 }
 
 // create judges the opening of a file that does not exist.

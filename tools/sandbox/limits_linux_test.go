@@ -136,3 +136,53 @@ func number(s string) int {
 	n, _ := strconv.Atoi(s)
 	return n
 }
+
+// What a watched command is refused is reported, also if it ignores it; otherwise it
+// runs as one that is not watched.
+func TestWatched(t *testing.T) { asNobody(t, watched) }
+
+func watched(t *testing.T) {
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := sandbox.Policy{Workspace: filepath.Join(base, "ws"), Home: filepath.Join(base, "home")}
+	for _, dir := range []string{p.Workspace, p.Home} {
+		if err := os.Mkdir(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(p.Home, "note"), []byte("far away"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]string{
+		"echo in >a; mv a b; cat b; rm b; cat /etc/passwd >/dev/null; ls /usr >/dev/null": "in\n",
+		"ls ../home 2>/dev/null | wc -l":                             "0\nread " + p.Home + " (by ls)",
+		"cat ../home/note 2>/dev/null || echo none":                  "none\nread " + p.Home + "/note (by cat)",
+		"(echo x >>../home/note) 2>/dev/null; echo on":               "on\nwrite " + p.Home + "/note (by sh)",
+		"touch ../home/new 2>/dev/null; echo on":                     "on\nwrite " + p.Home + "/new (by touch)",
+		"rm -f ../home/note 2>/dev/null; echo on":                    "on\nwrite " + p.Home + "/note (by rm)",
+		"mkdir ../home/new 2>/dev/null; echo on":                     "on\nwrite " + p.Home + "/new (by mkdir)",
+		"bash -c ': </dev/tcp/127.0.0.1/9' 2>/dev/null || echo down": "down\nnetwork IPv4 (by bash)",
+	} {
+		out, report := inWall(t, p, []string{everydayPath}, line)
+		if len(report.Refusals) > 0 {
+			t.Errorf("%s: not watched, and reported %v", line, report.Refusals)
+		}
+		watch := p
+		watch.Watch = true
+		seen, report := inWall(t, watch, []string{everydayPath}, line)
+		if seen != out {
+			t.Errorf("%s: watched it prints %q, else %q", line, seen, out)
+		}
+		for _, r := range report.Refusals {
+			seen += r.String()
+		}
+		if seen != want {
+			t.Errorf("%s: %q, want %q", line, seen, want)
+		}
+	}
+	if text, err := os.ReadFile(filepath.Join(p.Home, "note")); string(text) != "far away" {
+		t.Errorf("the note outside is %q, %v", text, err)
+	}
+}

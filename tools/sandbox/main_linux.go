@@ -136,10 +136,13 @@ func (h *helper) becomeCommand() error {
 	if err := unix.CloseRange(3, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return fmt.Errorf("open files cannot be closed to the command: %w", err)
 	}
-	if b.Strict == nil {
-		err = systemCalls(b.AllowNet).install()
-	} else {
+	switch {
+	case b.Strict != nil:
 		err = strictCalls(b.AllowNet, b.Strict.Metadata, b.Strict.Signals).installListening(listenerSocket)
+	case b.Watch:
+		err = watchedCalls(b.AllowNet).installListening(listenerSocket)
+	default:
+		err = systemCalls(b.AllowNet, refuse).install()
 	}
 	if err == nil {
 		err = h.boundMemory()

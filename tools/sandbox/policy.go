@@ -94,6 +94,12 @@ type Policy struct {
 	// which the workspace must not overlap.
 	Closed []string
 
+	// Watch puts into the Report what a command that is not Strict is refused: sockets,
+	// signals, and files that it opens, changes or starts. It changes nothing else,
+	// takes about 20 microseconds for each such call, and does nothing on a kernel that
+	// does not report system calls.
+	Watch bool
+
 	// Strict is for a command that runs without a question. It reads nothing
 	// but the workspace, the system's programs and libraries, Reads, and what
 	// belongs to itself below /proc, and no file of the workspace that looks
@@ -225,7 +231,7 @@ type Report struct {
 	// Leftovers means that processes outlived the command and were killed.
 	Leftovers bool
 
-	// Refusals are what a Strict command was refused, each once, in the order in
+	// Refusals are what a Strict command, or one that is watched, was refused, each once, in the order in
 	// which it was tried, at most MaxRefusals; of any command, the limit that it
 	// was killed for.
 	Refusals []Refusal

@@ -162,8 +162,19 @@ func ioctlRules(metadataToo bool) filter {
 	return append(f, ret(unix.SECCOMP_RET_ERRNO|uint32(unix.ENOTTY)))
 }
 
-// systemCalls is the filter of a sandbox.
-func systemCalls(allowNet bool) filter {
+// watchedCalls is the filter of a sandbox that reports what it refuses.
+func watchedCalls(allowNet bool) filter {
+	f := systemCalls(allowNet, judged)
+	f = f[:len(f)-1]
+	for _, c := range calls {
+		f.on(c.nr, ret(judged))
+	}
+	return append(f, ret(allow))
+}
+
+// systemCalls is the filter of a sandbox; socket is what happens to sockets that it
+// refuses.
+func systemCalls(allowNet bool, socket uint32) filter {
 	f := native()
 	for _, nr := range refused {
 		f.on(nr, ret(refuse))
@@ -176,7 +187,7 @@ func systemCalls(allowNet bool) filter {
 			f.on(nr, ret(refuse))
 		}
 	}
-	f.on(unix.SYS_SOCKET, socketRules(allowNet)...)
+	f.on(unix.SYS_SOCKET, socketRules(allowNet, socket)...)
 	f.limited(refuse)
 	// Both put characters into a terminal as if they were typed there. The
 	// kernel looks at the low half of the request only.
@@ -210,9 +221,9 @@ func (f *filter) pairs() {
 
 // socketRules allow streams and datagrams of IPv4 and IPv6, and asking the
 // kernel for the machine's own addresses, or nothing.
-func socketRules(allowNet bool) filter {
+func socketRules(allowNet bool, otherwise uint32) filter {
 	if !allowNet {
-		return filter{ret(refuse)}
+		return filter{ret(otherwise)}
 	}
 	return filter{
 		load(arg(0)),
@@ -220,7 +231,7 @@ func socketRules(allowNet bool) filter {
 		load(arg(2)), jump(unix.BPF_JEQ, unix.NETLINK_ROUTE, 4, 5),
 		load(arg(1)), mask(socketTypeMask),
 		jump(unix.BPF_JEQ, unix.SOCK_STREAM, 1, 0), jump(unix.BPF_JEQ, unix.SOCK_DGRAM, 0, 1),
-		ret(allow), ret(refuse),
+		ret(allow), ret(otherwise),
 	}
 }
 

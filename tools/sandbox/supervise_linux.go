@@ -82,7 +82,7 @@ func (h *helper) start(done <-chan struct{}, stop func()) (pid int, err error) {
 	defer r.Close()
 	attr.Files = append(attr.Files, r.Fd(), h.notes.Fd())
 	var ours *os.File
-	if b != nil && b.Strict != nil {
+	if b != nil && (b.Strict != nil || b.Watch) {
 		fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 		if err != nil {
 			return 0, err

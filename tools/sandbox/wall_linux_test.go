@@ -204,6 +204,9 @@ func everydayLines(t *testing.T) {
 		return outputs, codes, report
 	}
 	for _, batch := range batches(some(lines), 30) {
+		if _, _, report := run(sandbox.Policy{Workspace: p.Workspace, Home: p.Home, Watch: true}, batch); len(report.Refusals) > 0 {
+			t.Errorf("watched: refused %v", report.Refusals)
+		}
 		outputs, codes, report := run(p, batch)
 		for i, line := range batch {
 			if codes[i] != "0" {

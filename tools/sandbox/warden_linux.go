@@ -18,6 +18,7 @@ import (
 // goroutine; what it shares with the one that counts is behind mu.
 type warden struct {
 	strict   strict
+	watches  bool // the kernel decides, but for sockets: what it refuses is only noted
 	rules    []rule
 	allowNet bool
 	send     func(note)
@@ -28,7 +29,11 @@ type warden struct {
 }
 
 func newWarden(b bounds, send func(note)) *warden {
-	return &warden{strict: *b.Strict, rules: b.Rules, allowNet: b.AllowNet, send: send, noted: map[Refusal]bool{}}
+	w := &warden{watches: b.Watch, rules: b.Rules, allowNet: b.AllowNet, send: send, noted: map[Refusal]bool{}}
+	if b.Strict != nil {
+		w.strict = *b.Strict
+	}
+	return w
 }
 
 // call is a system call and the function that judges it.
@@ -90,6 +95,16 @@ func (w *warden) judges() map[uint32]func(*request) verdict {
 	}
 	for _, o := range others {
 		all[o.nr] = func(r *request) verdict { return r.other(o.arg) }
+	}
+	if w.watches {
+		for nr, judge := range all {
+			if nr != unix.SYS_SOCKET {
+				all[nr] = func(r *request) verdict {
+					judge(r)
+					return passed
+				}
+			}
+		}
 	}
 	return all
 }
@@ -197,7 +212,7 @@ func (r *request) socket() verdict {
 	case r.w.allowNet && inet && (kind == unix.SOCK_STREAM || kind == unix.SOCK_DGRAM),
 		r.w.allowNet && family == unix.AF_NETLINK && r.args[2] == unix.NETLINK_ROUTE:
 		return passed
-	case family == unix.AF_UNIX && kind == unix.SOCK_STREAM && r.w.allowNet:
+	case family == unix.AF_UNIX && kind == unix.SOCK_STREAM && (r.w.allowNet || r.w.watches):
 		return verdict{errno: unix.EPERM}
 	case family == unix.AF_UNIX && kind == unix.SOCK_STREAM:
 		return passed
@@ -232,7 +247,7 @@ func (r *request) connected() verdict {
 
 // signalled judges a signal. Landlock decides in the end, where it can.
 func (r *request) signalled(pid, signal int) verdict {
-	if pid == 0 || pid > 0 && (isDescendant(pid) || unix.Kill(pid, 0) == unix.ESRCH) {
+	if r.w.watches && !scoped() || pid == 0 || pid > 0 && (isDescendant(pid) || unix.Kill(pid, 0) == unix.ESRCH) {
 		return passed
 	}
 	if pid < -1 {

@@ -31,6 +31,7 @@ type bounds struct {
 	AllowNet      bool
 	Quota         quota
 	Strict        *strict // nil: it was asked about
+	Watch         bool    // what it is refused is reported, without Strict
 	Rules         []rule  // what the paths come to; the supervisor adds it
 }
 
@@ -132,6 +133,7 @@ func (g *Guard) confine(p Policy, env []string) (*bounds, []string, error) {
 		return nil, nil, err
 	}
 	b := &bounds{Writes: []string{temp, home}, Reads: p.Reads, AllowNet: p.AllowNet, Quota: quota{Temp: Real(g.temp.Path), Bytes: askedTemp, Files: askedTempFiles}}
+	b.Watch = p.Watch && !p.strict() && checkStrict() == nil
 	if p.strict() {
 		b.Quota = quota{Temp: b.Quota.Temp, Bytes: maxTemp, Files: maxTempFiles, Memory: p.MaxMemory, Tasks: maxTasks}
 		b.Strict = &strict{Execute: p.AllowExec, Metadata: p.AllowMetadata, Signals: !scoped(), Path: onPath(env), Lookup: lookup(env)}

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"os"
@@ -45,18 +46,33 @@ func (o Options) confined(permits []tools.Refusal) Options {
 	return o
 }
 
-// refusals splits what a command was refused: what a permission can be given for,
-// and words for the model about the rest. A limit that holds for every command is
-// of the latter.
-func refusals(p sandbox.Policy, strict bool, report sandbox.Report) (permits []tools.Refusal, rest []string) {
+// refusals splits what a command was refused: what the user can be asked about, and
+// the rest, with words for the model. Of a command that is not strict, which may have
+// changed something, all is of the latter.
+func refusals(p sandbox.Policy, strict bool, report sandbox.Report) (permits, blocked []tools.Refusal, rest []string) {
 	for _, r := range report.Refusals {
-		if f, ok := permission(p, r); ok && (strict || r.Kind != sandbox.Limit) {
+		f, ok := permission(p, r)
+		if ok && strict {
 			permits = append(permits, f)
-		} else {
-			rest = append(rest, r.String())
+			continue
 		}
+		if !ok || r.Kind == sandbox.Limit {
+			f.Effect = 0
+		}
+		f.What = cmp.Or(f.What, r.Address, r.Detail)
+		blocked, rest = append(blocked, f), append(rest, r.String())
 	}
-	return permits, rest
+	return permits, blocked, rest
+}
+
+// watched is what holds for a command that was allowed beforehand. What it is refused
+// is reported where it would change nothing else: a build opens too many files.
+func (o Options) watched(in input) Options {
+	if p := o.policy(); o.Sandbox != nil && o.analyse(in).Changes == "" {
+		p.Watch = true
+		o.Sandbox = &p
+	}
+	return o
 }
 
 // permission is what a command lacked, and false if nothing that a command can be
@@ -147,9 +163,13 @@ func (o Options) effect(args json.RawMessage) tools.Effect {
 // reads reports whether a command is made of plain readers, of files that lie in
 // the working directory.
 func (o Options) reads(in input) bool {
+	return runtime.GOOS != "windows" && o.analyse(in).Reads // its shell is another
+}
+
+func (o Options) analyse(in input) command.Analysis {
 	root, err := filepath.Abs(o.Dir)
-	if err != nil || runtime.GOOS == "windows" { // whose shell is another
-		return false
+	if err != nil {
+		return command.Analysis{Changes: err.Error()}
 	}
 	at := command.Place{Root: root, Dir: root, Env: append(os.Environ(), environment...)}
 	switch {
@@ -158,7 +178,7 @@ func (o Options) reads(in input) bool {
 	case in.Cwd != "":
 		at.Dir = filepath.Join(root, in.Cwd)
 	}
-	return command.Analyse(in.Command, at).Reads
+	return command.Analyse(in.Command, at)
 }
 
 // mayBeForeign reports whether the output of a command may be a stranger's words: it

@@ -203,8 +203,26 @@ func TestNoPermissionFor(t *testing.T) {
 	} {
 		inv := invocation(t, shell.Options{Dir: dir, Sandbox: p}, line)
 		inv.Effect = tools.Reads
-		if out := inv.Run(t.Context(), patience); len(out.Refused) > 0 || !strings.Contains(out.Text, want) {
+		if out := inv.Run(t.Context(), patience); len(out.Refused) > 0 || len(out.Blocked) != 1 || !strings.Contains(out.Text, want) {
 			t.Errorf("%s: %+v, %s", line, out.Refused, out.Body())
+		}
+	}
+}
+
+// What a command ignores that was allowed beforehand is in its result all the same.
+func TestBlocked(t *testing.T) {
+	p, dir := confined(t, sandbox.Workspace)
+	outside := t.TempDir()
+	for line, want := range map[string]tools.Refusal{
+		"ls " + outside + " 2>/dev/null | wc -l":                {Effect: tools.Leaves, Kind: "read", What: outside},
+		"bash -c ': </dev/tcp/127.0.0.1/9' 2>/dev/null || true": {Effect: tools.Network, Kind: "network", What: "IPv4"},
+		"perl -e 'open F, q(>" + outside + "/x)'; echo went on": {Kind: "write", What: outside + "/x"},
+		"echo x > x; bash -c ': </dev/tcp/127.0.0.1/9' || true": {}, // what changes something is not watched
+	} {
+		out := run(t, shell.Options{Dir: dir, Sandbox: p}, line)
+		blocked := append(out.Blocked, tools.Refusal{})[0]
+		if !out.Success() || len(out.Refused) > 0 || len(out.Blocked) > 1 || blocked != want || strings.Contains(out.Text, "refused by the sandbox: "+want.Kind) != (want.Kind != "") {
+			t.Errorf("%s: %+v, want %+v", line, out, want)
 		}
 	}
 }

@@ -181,6 +181,8 @@ func (o Options) run(ctx context.Context, in input) (tools.Result, error) {
 	usual := o.policy()
 	if unasked || len(permits) > 0 {
 		o = o.confined(permits)
+	} else {
+		o = o.watched(in)
 	}
 	timedOut := &timeoutError{limit, unasked}
 	ctx, cancel := tools.WithTimeout(ctx, limit, timedOut)
@@ -200,7 +202,7 @@ func (o Options) run(ctx context.Context, in input) (tools.Result, error) {
 	if text != "" && o.mayBeForeign(in, given, unasked) {
 		origin = tools.Outside
 	}
-	lacked, rest := refusals(usual, o.policy().Strict, report)
+	lacked, blocked, rest := refusals(usual, o.policy().Strict, report)
 	if unasked && time.Duration(in.Timeout)*time.Second > limit && context.Cause(ctx) == error(timedOut) {
 		lacked = append(lacked, tools.Refusal{Effect: tools.Runs, Kind: string(sandbox.Limit), What: limit.String()})
 	}
@@ -216,7 +218,7 @@ func (o Options) run(ctx context.Context, in input) (tools.Result, error) {
 	if len(rest) > 0 {
 		text = joinLines(text, "(refused by the sandbox: "+strings.Join(rest, "; ")+")")
 	}
-	return tools.Result{Text: text, Origin: origin, ExitCode: code, Truncated: cut, Gap: cut, Refused: lacked}, err
+	return tools.Result{Text: text, Origin: origin, ExitCode: code, Truncated: cut, Gap: cut, Refused: lacked, Blocked: blocked}, err
 }
 
 // errTooMuch ends a command that prints without end.

@@ -211,9 +211,12 @@ func (g *Guard) question(ctx context.Context, r agent.ApprovalRequest, c policy.
 			remedy = p.Agree()
 		case p.Bound != "":
 			remedy = p.WhyAsked() + ": run it on a terminal."
+		case r.Refused != nil:
+			remedy = failure.Permits(r.Refused, true)
 		}
 		said := fmt.Sprintf("mylm: denied: %s\n", unmade(r))
 		if r.Refused != nil {
+			p.Remedy = remedy
 			said += "  " + lowered(RefusedHead(r.Refused)) + " " + term.Visible(term.OneLine(strings.ReplaceAll(Listed(r.Refused), "\n", "; "), 300)) + "\n"
 		}
 		p.Screen.Say(said + fmt.Sprintf("  %s; %s", no, remedy))
@@ -270,6 +273,7 @@ type Person struct {
 	Stopped   bool               // the answer to a question was to stop
 	Forbidden bool               // a rule forbade a call
 	Changed   string             // why a call was denied: this MCP server has changed its tool, and nobody could be asked
+	Remedy    string             // what to do about what a command lacked and was denied, since nobody could be asked
 	Bound     string             // what requires questions, so that --yes does not count; "" if nothing does
 }
 

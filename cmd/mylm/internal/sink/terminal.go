@@ -202,6 +202,9 @@ func (t *Terminal) output(task string, p agent.ToolOutput) {
 			t.line(task, ending(p.Output))
 		}
 	}
+	if p.Blocked != nil {
+		t.blocked(task, p)
+	}
 	if t.options.Verbose && !p.Skipped && p.Output != "" {
 		t.say(task, "  "+strings.ReplaceAll(strings.TrimRight(p.Output, "\n"), "\n", "\n  "))
 	}

@@ -6,7 +6,9 @@ import (
 	"unicode"
 
 	"mylm/agent"
+	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/markdown"
+	"mylm/cmd/mylm/internal/term"
 )
 
 // text streams text to stdout without the white space around a reply.
@@ -129,4 +131,19 @@ func (l *lines) add(s string) string {
 	l.text.WriteString(text[end:])
 	l.printed.WriteString(text[:end])
 	return text[:end]
+}
+
+// blocked reports what the sandbox refused a command that may have ignored it, so that
+// its output may be wrong. Quiet is no reason to keep it back.
+func (t *Terminal) blocked(task string, o agent.ToolOutput) {
+	var all []string
+	for _, r := range o.Blocked {
+		all = append(all, r.String())
+	}
+	text := "the sandbox refused: " + term.OneLine(term.Visible(strings.Join(all, "; ")), 300) + "; to allow it, " + failure.Permits(o.Blocked, false)
+	if t.options.Quiet {
+		t.screen.Say("mylm: " + text)
+		return
+	}
+	t.say(task, text)
 }
