@@ -35,7 +35,7 @@ func newToolset(all []Tool) (*toolset, error) {
 	for i, t := range all {
 		where := fmt.Sprintf("tools[%d]", i)
 		switch {
-		case t.Name == "":
+		case strings.TrimSpace(t.Name) == "":
 			return nil, bad(where, "it has no name")
 		case strings.ContainsAny(t.Name, "<>\r\n"):
 			return nil, bad(where, "no call can hold its name, %q", t.Name)

@@ -121,7 +121,7 @@ func TestOddRefusals(t *testing.T) {
 		{1, object{"tools": []any{object{"type": "web_search"}}, "tool_choice": "required"}, `tools of type \"web_search\" are not supported`},
 		{2, object{"tools": []any{object{"type": "web_search_20250305", "name": "web_search"}}, "tool_choice": object{"type": "any"}}, `tools of type \"web_search_20250305\" are not supported`},
 		{3, object{"options": object{"stop": 5}}, "options.stop: "}, {3, object{"think": 5}, "think: "},
-		{0, object{"tools": []any{object{"type": "function", "function": object{"name": "a\nb"}}}}, `"param":"tools[0]"`}, {0, object{"tools": []any{object{"type": "function", "function": object{"name": "a<b>"}}}}, `"param":"tools[0]"`},
+		{0, object{"tools": []any{object{"type": "function", "function": object{"name": "a\nb"}}}}, `"param":"tools[0]"`}, {0, object{"tools": []any{object{"type": "function", "function": object{"name": "a<b>"}}}}, `"param":"tools[0]"`}, {0, object{"tools": []any{object{"type": "function", "function": object{"name": "  "}}}}, `it has no name`},
 		{1, object{"input": []any{object{"type": "reasoning", "summary": []any{}}}}, `"param":"input"`}, {1, object{"input": []any{object{"type": "function_call_output", "call_id": "z", "output": "x"}}, "instructions": "y"}, `"param":"input[0]"`},
 		{2, object{"messages": []any{object{"role": "user", "content": []any{object{"type": "text", "text": "x"}, object{"type": "tool_result", "tool_use_id": "z"}}}}}, "messages.0.content.1: "},
 		{2, object{"system": "y", "messages": []any{object{"role": "user", "content": ""}}}, "messages: none of them has content"},
