@@ -221,7 +221,6 @@ func (x *resolver) element(e elem, given bool) (done bool) {
 	case nameElements[e.fold] && given: // B23; B22: only names before the arguments are compared
 		x.other = true
 		x.pos += e.n
-		x.pos += strings.IndexByte(x.rest()+"<", '<')
 	case nameElements[e.fold]:
 		x.nameElement(e)
 	case paramElements[e.fold] && !x.ownArgument(e), e.fold == "parameter" && nameAttr(e.attrs) == "":
