@@ -251,10 +251,10 @@ func (x *resolver) nested(m mark) (done bool) {
 
 // remark skips words behind the arguments (P15).
 func (x *resolver) remark(rest string) {
-	switch {
-	case x.args == nil && !x.inParams && x.prose():
-		return
-	case x.args == nil:
+	if x.args == nil {
+		if x.prose() {
+			return
+		}
 		x.stray = true
 		x.fail(BadJSON, "%q is where the arguments belong", rest)
 	}

@@ -300,11 +300,8 @@ func (d *Decoder) tooLarge() (rest string) {
 // resolver returns the reader of a block, or of a call without tags.
 func (d *Decoder) resolver(block string, closed bool) *resolver {
 	h := &d.held
-	x := &resolver{d: d, cursor: cursor{src: block, pos: min(h.open.n, len(block))}, closed: closed, dialect: h.dialect, name: h.open.name, bare: h.open.n == 0}
-	if h.open.attrs != "" {
-		x.attrs = []string{h.open.attrs}
-	}
-	return x
+	at := cursor{src: block, pos: min(h.open.n, len(block))}
+	return &resolver{d: d, cursor: at, closed: closed, dialect: h.dialect, name: h.open.name, bare: h.open.n == 0, attrs: []string{h.open.attrs}}
 }
 
 // decide settles what is held at the end of the reply. What it returns is text
