@@ -139,7 +139,7 @@ func TestQuestion(t *testing.T) {
 	}{
 		"yes":             {"touch made", "", []step{{"Allow it?", "y\n"}}, "0", true, "Done."},
 		"no":              {"touch made", "", []step{{"Allow it?", "no\n"}}, "4", false, "a call was denied"},
-		"stop":            {"touch made", "", []step{{"Allow it?", "s\n"}}, "4", false, "stopped by you"},
+		"stop":            {"touch made", "", []step{{"Allow it?", "s\n"}}, "4", false, "stopped by you ($ touch made)"},
 		"anything else":   {"touch made", "", []step{{"Allow it?", "hm\n"}, {"Allow it?", "\n"}, {"Allow it?", "Yes\n"}}, "0", true, "Done."},
 		"end of input":    {"touch made", "", []step{{"Allow it?", "\x04"}}, "4", false, "\r\nmylm: denied: execute_command touch made\r\n  There was no answer"},
 		"typed ahead":     {"touch made", "y\n", []step{{"Allow it?", "n\n"}}, "4", false, "a call was denied"},

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 
 	"mylm/agent"
@@ -357,7 +358,7 @@ func deniedCall(r agent.Result) string {
 }
 
 func callText(c agent.CallRecord) string {
-	return term.Visible(term.OneLine(c.Name+" "+string(c.Args), 100))
+	return term.Visible(term.OneLine(strings.TrimPrefix(sink.CallLine(c.Name, c.Args), "> "), 100))
 }
 
 // showPrompt prints the messages that would be sent.
