@@ -58,12 +58,17 @@ func (s *search) nameSpeakers(t *term) {
 // lookUp gets the postings of the terms, and of others for those that the
 // scope does not hold.
 func (s *search) lookUp(ctx context.Context) error {
+	for i := range s.terms {
+		if err := s.fetch(ctx, &s.terms[i]); err != nil {
+			return err
+		}
+	}
+	if err := s.tellNumbersApart(ctx); err != nil {
+		return err
+	}
 	var unknown []term
 	known := s.terms[:0]
 	for _, t := range s.terms {
-		if err := s.fetch(ctx, &t); err != nil {
-			return err
-		}
 		if len(t.postings) > 0 || t.speakers != nil {
 			known = append(known, t)
 		} else {
