@@ -78,7 +78,8 @@ func addServer(c *cli.Context, s *term.Screen) error {
 			s.Say("mylm: " + term.OneLine(failed.Error(), 500)) // which is what comes next, and no failure
 			return nil
 		}
-		return unreachableServer(failed, m.URL != "")
+		f := failure.Of(unreachableServer(failed, m.URL != ""))
+		return f.WithHint("It stays in the configuration: mylm mcp remove " + m.Name + " removes it.\n" + f.Hint)
 	}
 	for _, l := range lists {
 		printListed(s, l, true)

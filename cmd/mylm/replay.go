@@ -118,7 +118,11 @@ func toolsOf(ctx context.Context, entries []agent.Entry) (*tools.Registry, error
 	if err != nil {
 		return nil, err
 	}
-	ofServers := serverTools(ctx, entries)
+	parts, err := plan.Parts(entries)
+	if err != nil {
+		return nil, err
+	}
+	ofServers := serverTools(ctx, entries, parts)
 	with := func(registry *tools.Registry, err error) (*tools.Registry, error) {
 		if err != nil || len(ofServers) == 0 {
 			return registry, err

@@ -5,21 +5,27 @@ import (
 	"encoding/json"
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"mylm/agent"
+	"mylm/agent/plan"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/tools"
 	"mylm/tools/mcp"
 )
 
-// serverTools are the tools of MCP servers that a record defines, and find_tools, so
-// that a session can be replayed when its servers are gone. Those that were found are
+// serverTools are the tools of MCP servers that a record defines, for a plan or for its
+// parts, and find_tools, so that a session can be replayed when its servers are gone. Those that were found are
 // taken from what is known of the servers now.
-func serverTools(ctx context.Context, entries []agent.Entry) (all []*tools.Tool) {
+func serverTools(ctx context.Context, entries []agent.Entry, parts []plan.Part) (all []*tools.Tool) {
 	seen := map[string]bool{}
+	entries = slices.Clone(entries)
+	for _, p := range parts {
+		entries = append(entries, p.Entries...)
+	}
 	for _, e := range entries {
 		run, ok := e.Payload.(agent.RunEntry)
 		if !ok || run.Setup == nil {
