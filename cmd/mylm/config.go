@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -9,6 +10,7 @@ import (
 
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 
 	"github.com/google/renameio/v2/maybe"
@@ -84,7 +86,7 @@ func editConfig(ctx context.Context, s *term.Screen) error {
 		return err
 	}
 	if err := newConfigFile(path); err != nil {
-		return failure.Config(err)
+		return failure.Config(err).WithHint(cmp.Or(failure.Advice(err), "MYLM_CONFIG names another file."))
 	}
 	if err := term.Edit(ctx, s.Streams, path); err != nil {
 		return failure.Config(err).WithHint("Set VISUAL or EDITOR, or open " + path + " yourself.")
@@ -93,7 +95,15 @@ func editConfig(ctx context.Context, s *term.Screen) error {
 	if err != nil {
 		return failure.Config(err)
 	}
-	return config.Check(path, string(text))
+	if err := config.Check(path, string(text)); err != nil {
+		f := failure.Of(err)
+		return f.WithHint(cmp.Or(f.Hint, "mylm config edit opens it again"))
+	}
+	loaded, err := loadServers(ctx)
+	if err != nil {
+		return err
+	}
+	return setup.CheckTools(loaded)
 }
 
 func sorted(s []string) []string {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 
 	"github.com/urfave/cli/v2"
@@ -24,7 +26,7 @@ wrong with them.`,
 		UsageText: `mylm doctor
 mylm doctor -m qwen3:8b --num-ctx 65536
 mylm doctor --json`,
-		Flags: append(config.Flags(config.ModelName, config.ProfileName, config.Host, config.NumCtx, config.Workspace, config.SandboxMode, config.AllowNet, config.Unasked, config.Embedder), jsonFlag()),
+		Flags: append(config.Flags(askSettings()...), jsonFlag()),
 		Action: func(c *cli.Context) error {
 			d := &doctor{cli: c, screen: s}
 			return d.examine(c.Context)
@@ -64,7 +66,7 @@ func (d *doctor) examine(ctx context.Context) error {
 	for i, check := range []func(context.Context){
 		d.checkConfiguration,
 		d.checkTerminal, d.checkData, d.checkTemplates,
-		d.checkKeys, d.checkOllama, d.checkModel, d.checkSandbox, d.checkMemory, // by the settings
+		d.checkKeys, d.checkOllama, d.checkModel, d.checkServers, d.checkSandbox, d.checkMemory, // by the settings
 	} {
 		if i > 3 && d.config == nil {
 			break
@@ -122,6 +124,9 @@ func (d *doctor) fail(check, fix, format string, args ...any) {
 // fault is an error as a finding, with the hint that its message would have.
 func (d *doctor) fault(status, check string, err error, fix string) {
 	f := failure.Of(err)
+	if errors.Is(err, context.Canceled) {
+		return // examine reports it
+	}
 	d.add(status, check, cmp.Or(fix, f.Hint), "%s", err)
 }
 
@@ -130,6 +135,9 @@ func (d *doctor) checkConfiguration(ctx context.Context) {
 	loaded, err := config.Load(ctx, d.cli.Command.Flags, nil)
 	if err == nil {
 		err = loaded.ApplyProject(ctx)
+	}
+	if err == nil {
+		err = setup.CheckTools(loaded)
 	}
 	if err != nil {
 		d.add(statusError, "configuration", cmp.Or(failure.Of(err).Hint, "Correct it or remove it; the other checks then use the settings."), "%s", err)

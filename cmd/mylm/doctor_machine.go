@@ -18,6 +18,37 @@ import (
 	"mylm/tools/sandbox"
 )
 
+// checkServers looks at the MCP servers, without connecting to them.
+func (d *doctor) checkServers(ctx context.Context) {
+	rows, hub, err := serverRows(ctx, d.config)
+	if err != nil {
+		d.fault(statusError, "mcp", err, "mylm mcp list lists the servers.")
+		return
+	}
+	if hub != nil {
+		defer hub.Close()
+	}
+	used, good := 0, 0
+	for _, r := range rows {
+		used++
+		switch r.State {
+		case "disabled":
+			used--
+		case "ready":
+			good++
+		case "not agreed":
+			d.warn("mcp", "mylm mcp trust "+r.Name+" shows it.", "you have not agreed to %s, which this project names", r.Name)
+		case "not started yet":
+			d.warn("mcp", "mylm mcp test "+r.Name+" tries it, mylm mcp remove "+r.Name+" removes it.", "%s has never answered", r.Name)
+		default:
+			d.fail("mcp", "mylm mcp show "+r.Name+" shows it; mylm config edit changes it.", "%s: %s", r.Name, r.State)
+		}
+	}
+	if used > 0 && used == good {
+		d.ok("mcp", "%s, not tried: mylm mcp test connects to them", term.Plural(used, "server"))
+	}
+}
+
 // checkSandbox looks at whether the commands of a model can be confined.
 func (d *doctor) checkSandbox(context.Context) {
 	box := setup.SandboxPolicy(d.config)

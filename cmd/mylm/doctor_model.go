@@ -73,7 +73,11 @@ func (d *doctor) checkOllama(ctx context.Context) {
 	}
 	defer client.Close()
 	version, err := client.Version(ctx)
-	if err != nil {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		d.add(status, "ollama", "Is it Ollama that listens there, and is it well? --host names another.", "asking %s: no answer within %v", client.Host(), checkPatience)
+		return
+	case err != nil:
 		d.fault(status, "ollama", err, startOllama(client, err))
 		return
 	}
@@ -218,6 +222,10 @@ func (d *doctor) checkProvider(ctx context.Context, typed string, e config.Entry
 	}
 	if !slices.ContainsFunc(models, func(i providers.ModelInfo) bool { return i.Name == e.Model }) {
 		d.warn("model", "mylm models --provider "+cmp.Or(e.Name, e.Provider)+" lists them.", "%s is not among the %s of %s", name, term.Plural(len(models), "model"), p.Title)
+		return
+	}
+	if full, _ := e.Complete(); full.Key == "" {
+		d.ok("model", "%s; %s answers", name, p.Title)
 		return
 	}
 	d.ok("model", "%s; %s accepts the key", name, p.Title)

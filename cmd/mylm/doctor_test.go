@@ -36,6 +36,7 @@ const (
 	chatAndEmbed = `{"models":[{"name":"m:latest","model":"m:latest","size":1000,"capabilities":["completion"]},{"name":"e:latest","model":"e:latest","size":1000,"capabilities":["embedding"]}]}`
 	twoChat      = `{"models":[{"name":"m:latest","size":1000,"capabilities":["completion"]},{"name":"n:latest","size":1000,"capabilities":["completion"]}]}`
 	hugeChat     = `{"models":[{"name":"m:latest","model":"m:latest","size":1000000000000000,"capabilities":["completion"]}]}`
+	silent       = "nothing, ever"
 	showChat     = `{"capabilities":["completion"],"model_info":{"general.architecture":"llama","llama.context_length":32768}}`
 	showEmbed    = `{"capabilities":["embedding"],"model_info":{"general.architecture":"bert","bert.context_length":2048}}`
 	showSmall    = `{"capabilities":["completion"],"model_info":{"general.architecture":"llama","llama.context_length":2048}}`
@@ -62,6 +63,9 @@ func (p *patient) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		w.WriteHeader(http.StatusNotFound)
 		reply = `{"error":"model not found"}`
+	}
+	if reply == silent {
+		<-r.Context().Done()
 	}
 	fmt.Fprint(w, reply)
 }
@@ -199,6 +203,15 @@ func TestDoctor(t *testing.T) {
 			}
 			p.replies["/api/tags"] = onlyChat
 		}, nil, false, false, "warning vectors", "searched without ollama/e"},
+		"no such tool":  {func(p *patient) { p.write("config/mylm/config.toml", "tools = [\"raed_file\"]\n") }, nil, false, false, "error configuration", "read_file"},
+		"no such tools": {func(p *patient) {}, []string{"--tools", "raed_file"}, false, false, "error configuration", "read_file"},
+		"silent server": {func(p *patient) { p.replies["/api/version"] = silent }, nil, false, false, "error ollama", "Is it Ollama that listens there"},
+		"broken MCP server": {func(p *patient) {
+			p.write("config/mylm/config.toml", "[mcp.y]\ncommand = [\"cat\"]\n")
+		}, nil, false, false, "warning mcp", "mylm mcp remove y"},
+		"MCP server without its variable": {func(p *patient) {
+			p.write("config/mylm/config.toml", "[mcp.y]\nurl = \"http://127.0.0.1:9/mcp\"\nkey_env = \"Y_KEY\"\n")
+		}, nil, false, false, "error mcp", "Y_KEY"},
 		"project's workflows": {func(p *patient) {
 			if err := os.Symlink(p.home, filepath.Join(p.dir, ".mylm")); err != nil {
 				p.t.Fatal(err)

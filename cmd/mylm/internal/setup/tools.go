@@ -89,6 +89,24 @@ func toolsError(c *config.Config, names []string, err error) error {
 	return failure.Usage("%s: %s", config.Tools.Place(c.Settings), message)
 }
 
+// CheckTools reports names in the settings that no tool has, as a run does.
+func CheckTools(c *config.Config) error {
+	hub := InspectHub(c)
+	if hub != nil {
+		defer hub.Close()
+	}
+	if names, named := config.Tools.Lookup(c.Settings); named && !slices.Equal(names, []string{"none"}) {
+		all, err := AllTools(c.Workspace, nil, hub)
+		if err == nil {
+			_, err = all.Only(names...)
+		}
+		if err != nil {
+			return toolsError(c, names, err)
+		}
+	}
+	return checkDeny(c, hub)
+}
+
 // checkDeny refuses deny rules for unknown tools, which would forbid nothing.
 func checkDeny(c *config.Config, hub *mcp.Hub) error {
 	rules := config.Deny.Of(c.Settings)
