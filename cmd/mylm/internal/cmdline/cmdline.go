@@ -59,9 +59,18 @@ func NoCommand(root *cli.Command, args []string) bool {
 	if len(args) == 0 {
 		return false
 	}
-	l := Line{Context: &cli.Context{Command: root}}
 	name, _, _ := strings.Cut(strings.TrimLeft(args[0], "-"), "=")
-	return command(root, args) == len(args) && l.named(name) == nil && !slices.Contains(helpNames, name)
+	own := flagNames(root)
+	return command(root, args) == len(args) && !slices.Contains(own, name) && failure.Near(name, own) == ""
+}
+
+// flagNames are the names of all flags of a command, that of its help among them.
+func flagNames(c *cli.Command) []string {
+	names := slices.Clone(helpNames)
+	for _, f := range c.Flags {
+		names = append(names, f.Names()...)
+	}
+	return names
 }
 
 // Find returns the subcommand of a name, or nil.
@@ -144,6 +153,11 @@ func (l *Line) flag(arg string, rest []string) (used int, err error) {
 			l.help = true
 			return 0, nil
 		}
+		if first, others, ok := l.combined(typed); ok {
+			_, err := l.flag(first, nil)
+			used, last := l.flag(others+arg[len(typed):], rest)
+			return used, cmp.Or(err, last)
+		}
 		c, isRoot, question := l.Command, l.Command.HelpName == "mylm", "mylm ask "+strings.Join(quoted(l.typed), " ")
 		switch wrong := len(c.Subcommands) > 0 && len(l.typed) > 0 && !strings.HasPrefix(l.typed[0], "-"); {
 		case wrong && isRoot:
@@ -151,12 +165,8 @@ func (l *Line) flag(arg string, rest []string) (used int, err error) {
 		case wrong:
 			return 0, Missing(c, l.typed[0], "mylm help "+strings.TrimPrefix(c.HelpName, "mylm ")+" lists its subcommands")
 		}
-		var names []string
-		for _, f := range c.Flags {
-			names = append(names, f.Names()...)
-		}
 		err := l.usage("there is no flag %s", term.Echoed(typed))
-		if near := failure.Near(name, names); near != "" {
+		if near := failure.Near(name, flagNames(c)); near != "" {
 			err.Hint = "Did you mean --" + near + "? " + err.Hint
 		} else if isRoot {
 			err.Hint = "To ask a question: " + question
@@ -194,6 +204,21 @@ func (l *Line) flag(arg string, rest []string) (used int, err error) {
 		return used, l.usage("--%s is %s; %w", name, term.Quoted(value), err)
 	}
 	return used, l.usage("--%s: %w", name, err)
+}
+
+// combined splits the first of several short flags off, as in -qm; all but the last
+// of them take no value.
+func (l *Line) combined(typed string) (first, rest string, ok bool) {
+	if len(typed) < 3 || typed[1] == '-' {
+		return "", "", false
+	}
+	for i, r := range typed[1:] {
+		f := l.named(string(r))
+		if f == nil || i < len(typed)-2 && takesValue(f) {
+			return "", "", false
+		}
+	}
+	return typed[:2], "-" + typed[2:], true
 }
 
 // quoted is words as they are typed in a shell.
