@@ -207,6 +207,9 @@ func WriteMarkdown(w io.Writer, h Header, entries []agent.Entry) error {
 			if compacting { // it answers nothing
 				continue
 			}
+			if p.StopReason == agent.StopInterrupted { // by whom it was is no more than that
+				p.Error = ""
+			}
 			section(&b, "End: "+string(p.StopReason), p.Error)
 		}
 	}

@@ -50,6 +50,9 @@ func TestGolden(t *testing.T) {
 					t.Errorf("%q is missing in\n%s", text, markdown.String())
 				}
 			}
+			if strings.Contains(markdown.String(), "## End: interrupted\n\n") {
+				t.Error("the end says more than that it was interrupted")
+			}
 			s, err := agent.LoadSession(h.ID, entries)
 			check(t, err)
 			if s.Unfinished() != tt.unfinished {

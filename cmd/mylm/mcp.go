@@ -271,6 +271,9 @@ func testServers(c *cli.Context, s *term.Screen) error {
 	done := s.Busy("connecting")
 	lists, failed := hub.List(c.Context)
 	done()
+	if c.Context.Err() != nil {
+		return c.Context.Err()
+	}
 	if c.Bool("agree") {
 		for _, l := range lists {
 			if l.Tools != nil || l.Title != "" {
@@ -296,7 +299,7 @@ func testServers(c *cli.Context, s *term.Screen) error {
 		}
 		return unreachableServer(failed, remote)
 	}
-	return c.Context.Err()
+	return nil
 }
 
 // unreachableServer is the failure of servers that cannot be reached; all of them have
