@@ -115,7 +115,7 @@ func isLoopback(host string) bool {
 // recordLine is a request in one line, and its contents on the next.
 func recordLine(r serve.Record) string {
 	sent := func(s string) string { return term.OneLine(term.Echoed(s), 200) } // it makes no line of its own
-	line := fmt.Sprintf("%s %s %s %d %v", r.Time.Format(time.TimeOnly), r.Method, sent(r.Path), r.Status, r.Duration.Round(time.Millisecond))
+	line := fmt.Sprintf("%s %s %s %d %v", r.Time.Format(time.DateTime), r.Method, sent(r.Path), r.Status, r.Duration.Round(time.Millisecond))
 	if r.Model != "" {
 		line += " " + sent(r.Model)
 	}

@@ -286,6 +286,9 @@ func TestServedLog(t *testing.T) {
 		}
 		resp.Body.Close()
 		stop()
+		if !regexp.MustCompile(`(?m)^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d POST`).MatchString(log.String()) {
+			t.Errorf("%s: no line begins with date and time: %s", flag, log.String())
+		}
 		if printed := log.String(); strings.Contains(printed, "\nfake") || strings.Contains(printed, key) || strings.Count(printed, "POST /") != len(servedBodies) || strings.Contains(printed, "the secret question") != contents || !sent.Load() {
 			t.Errorf("%s, the key was sent %v: %s", flag, sent.Load(), printed)
 		}
