@@ -101,6 +101,8 @@ install_files() {
 }
 
 uninstall() {
+	there=$(files | while read -r _ target; do [ ! -e "$prefix/$target" ] || echo "$target"; done)
+	[ "$there" ] || fail "nothing of mylm is in $prefix: choose another directory with --prefix"
 	files | while read -r _ target; do
 		[ ! -e "$prefix/$target" ] || rm -f "$prefix/$target" || fail "cannot remove $prefix/$target"
 	done

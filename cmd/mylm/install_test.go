@@ -124,6 +124,9 @@ func TestInstallScript(t *testing.T) {
 			if said, files, err := install(t, test.path, prefix, "--uninstall"); err != nil || len(files) != 0 {
 				t.Errorf("uninstall: %v\n%s%q", err, said, files)
 			}
+			if said, _, err := install(t, test.path, prefix, "--uninstall"); err == nil || !strings.Contains(said, "nothing of mylm is in "+prefix) {
+				t.Errorf("uninstall, where nothing is: %v\n%s", err, said)
+			}
 		})
 	}
 }

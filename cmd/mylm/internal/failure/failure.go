@@ -142,7 +142,7 @@ func Advice(err error) string {
 		if errors.As(err, &file) && file.Path == os.Stdout.Name() {
 			return "Make room where the output goes."
 		}
-		return "Make room on that disk. mylm ask --no-save keeps nothing there."
+		return "Make room on that disk. If it is the one of sessions and memory, mylm ask --no-save keeps nothing there."
 	case errors.Is(err, agent.ErrDiverged):
 		return "Go on with a question of your own"
 	case !errors.As(err, &p):
