@@ -12,6 +12,13 @@ import (
 	"mylm/tools/mcp"
 )
 
+// A server that asks without end and reads no response is ended.
+func TestFlood(t *testing.T) {
+	t.Parallel()
+	r := registry(t, hub(t, mcp.Options{Servers: []mcp.Server{fakeServer(t, "one", "floods")}}))
+	wantText(t, call(t, r, "one__echo", `{"text":"x"}`), "it asked for more than 1000 things at once")
+}
+
 // A call that was cancelled is not waited for: what comes then with a wrong id is an
 // error of the next call at once.
 func TestCancelledCallIsForgotten(t *testing.T) {

@@ -255,6 +255,12 @@ func (f *fake) call(id any, name string, args map[string]any, token any) {
 		f.send(map[string]any{"method": "notifications/tools/list_changed"})
 	case "hang", "stubborn":
 		return
+	case "floods": // asks, and reads nothing
+		for line := []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n"); ; {
+			if _, err := f.out.Write(line); err != nil {
+				os.Exit(0)
+			}
+		}
 	case "loses": // answers what nobody asked
 		if said == "hang" {
 			f.send(map[string]any{"method": "notifications/progress", "params": map[string]any{"progressToken": token, "progress": 1, "message": "hanging"}})

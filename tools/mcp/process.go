@@ -143,7 +143,8 @@ func (p *process) end() {
 func (p *process) ended(cause error) error {
 	timer := time.NewTimer(endPatience)
 	defer timer.Stop()
-	if errors.Is(cause, errTooLong) {
+	ours := errors.Is(cause, errTooLong) || errors.Is(cause, errFlood)
+	if ours {
 		p.kill()
 	}
 	killed := false
@@ -155,7 +156,7 @@ func (p *process) ended(cause error) error {
 		<-p.done
 	}
 	switch {
-	case errors.Is(cause, errTooLong):
+	case ours:
 		return &Ended{Cause: cause}
 	case killed:
 		return &Ended{Cause: errors.New("it closed its output"), Words: p.stderr.String()}

@@ -20,6 +20,7 @@ import (
 const (
 	maxMessage = 16 << 20 // bytes of one message; the SDK has the same bound for HTTP
 	maxStderr  = 4 << 10  // bytes of its last words that are kept
+	maxOpen    = 1000     // requests of the server that have no response
 
 	// endPatience is how long a server may take to end when its input has: the
 	// specification wants it to be given a chance. Then it is killed.
@@ -92,6 +93,7 @@ type pipes struct {
 
 	mu       sync.Mutex
 	waiting  map[jsonrpc.ID]string // methods of the requests whose answer is still wanted
+	open     int                   // requests of the program that have no response
 	last     int64                 // the id of the last request: the SDK counts them
 	notified bool                  // a notification was sent, which some programs answer
 }
@@ -130,8 +132,14 @@ func (c *pipes) read() {
 		}
 		for _, m := range messages(line) {
 			c.answer.Do(func() { close(c.answered) })
-			if r, ok := m.(*jsonrpc.Response); ok {
+			switch r := m.(type) {
+			case *jsonrpc.Response:
 				c.match(r)
+			case *jsonrpc.Request:
+				if r.IsCall() && c.asks(1) > maxOpen {
+					c.failed = c.ended(errFlood)
+					return
+				}
 			}
 			select {
 			case c.incoming <- m:
@@ -146,6 +154,17 @@ func (c *pipes) read() {
 // errTooLong ends the connection: the rest of such a message cannot be passed over
 // without reading it, and nothing says how long it is.
 var errTooLong = fmt.Errorf("it sent a message of more than %d MB", maxMessage>>20)
+
+// errFlood ends the connection with a server that asks and does not read the responses.
+var errFlood = fmt.Errorf("it asked for more than %d things at once", maxOpen)
+
+// asks counts requests of the program, and returns how many have no response.
+func (c *pipes) asks(n int) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open += n
+	return c.open
+}
 
 // readLine returns the next line, at most maxMessage bytes of it.
 func readLine(r *bufio.Reader) ([]byte, error) {
@@ -295,8 +314,13 @@ func (c *pipes) Write(ctx context.Context, m jsonrpc.Message) error {
 	case err != nil:
 		return c.ended(err)
 	}
-	if r, ok := m.(*jsonrpc.Request); ok && r.Method == methodDiscover {
-		go c.impatient(r.ID)
+	switch r := m.(type) {
+	case *jsonrpc.Response:
+		c.asks(-1)
+	case *jsonrpc.Request:
+		if r.Method == methodDiscover {
+			go c.impatient(r.ID)
+		}
 	}
 	return nil
 }
