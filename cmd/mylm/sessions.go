@@ -81,9 +81,15 @@ func listSessionsCommand(s *term.Screen) *cli.Command {
 			if k.cli.Bool("json") {
 				return term.PrintJSON(s.Out, append([]journal.Info{}, all...))
 			}
-			w := k.screen.Columns("")
+			w, room := k.screen.Columns(""), lineText
+			if columns, _ := k.screen.Size(); k.screen.OutTTY {
+				const before, least, indent = 55, 24, 6
+				if room = min(room, columns-before); room < least { // then it is below the rest
+					room = max(least, columns-indent)
+				}
+			}
 			for _, i := range all {
-				fmt.Fprintln(w, sessionRow(i))
+				fmt.Fprintln(w, sessionRow(i, room))
 			}
 			if err := w.Flush(); err != nil {
 				return err
@@ -132,13 +138,13 @@ func (k *sessionsRun) listed(ctx context.Context, f journal.Filter) (all []journ
 	return all, more, hidden, ctx.Err()
 }
 
-// sessionRow is a session in a list.
-func sessionRow(i journal.Info) string {
+// sessionRow is a session in a list, with so much of what it was about.
+func sessionRow(i journal.Info, room int) string {
 	title := i.Title
 	if i.Problem != "" {
 		title = i.Problem
 	}
-	return fmt.Sprintf("%s\t%s\t%s\t%s", i.ID, i.Changed.Local().Format("2006-01-02 15:04"), term.OneLine(term.Printable(i.State), 20), term.OneLine(term.Printable(title), lineText))
+	return fmt.Sprintf("%s\t%s\t%s\t%s", i.ID, i.Changed.Local().Format("2006-01-02 15:04"), term.OneLine(term.Printable(i.State), 20), term.OneLine(term.Printable(title), room))
 }
 
 func searchSessionsCommand(s *term.Screen) *cli.Command {
