@@ -108,6 +108,9 @@ func (t *talk) hold(ctx context.Context, first string) error {
 		history = filepath.Join(dir, "chat_history")
 	}
 	intro, answer := t.intro()
+	if err := setup.Unenforced(setup.SandboxPolicy(t.config)); err != nil {
+		intro += fmt.Sprintf("\nmylm: %v\n  mylm chat --workspace DIR works in another directory; mylm chat --sandbox off runs commands without a sandbox.", err)
+	}
 	here := chat.New(chat.Options{
 		Screen: t.screen, Send: t.send, Status: t.current, Commands: t.commands(), Paths: t.paths, Shell: t.shell, Edit: t.edit, Further: t.serverPrompt,
 		History: history, First: first, Intro: intro, Answer: answer,

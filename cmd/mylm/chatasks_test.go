@@ -172,3 +172,19 @@ func TestChatQuestion(t *testing.T) {
 	s.shows("  blue\n")
 	s.shows("Fine.")
 }
+
+// Where no sandbox can be enforced, a chat says at its start that commands are refused,
+// and asks about none.
+func TestChatWithoutSandbox(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, map[string]string{"replies.txt": commandReplies("touch one")}, "chat")
+	cmd.Env = append(cmd.Env, "MYLM_SANDBOX=workspace", "MYLM_UNASKED=sandbox")
+	s := onScreen(t, cmd, 120, 30)
+	s.shows("commands are refused, because the sandbox cannot be enforced: ")
+	s.shows("\n>")
+	s.says("go")
+	s.shows("Done.")
+	if text := s.text(); strings.Contains(text, "[y] once") {
+		t.Errorf("asked on\n%s", text)
+	}
+}

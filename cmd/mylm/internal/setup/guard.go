@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"mylm/agent"
 	"mylm/cmd/mylm/internal/config"
@@ -40,10 +41,11 @@ type Guard struct {
 	person          *Person
 	Store           policy.Store
 	project         string
-	dir             string     // the workspace
-	stricterProject bool       // the project's file asks for more questions than the user
-	unstored        [][]string // prefixes of this session that could not be stored
-	noPrefixes      bool       // stored prefixes do not apply: nothing confines commands here, or another program asks
+	dir             string       // the workspace
+	stricterProject bool         // the project's file asks for more questions than the user
+	unstored        [][]string   // prefixes of this session that could not be stored
+	noPrefixes      bool         // stored prefixes do not apply: nothing confines commands here, or another program asks
+	unenforced      func() error // see Unenforced; nil: it is not known here
 }
 
 // NewGuard makes the policy of the settings, with what the project has added to
@@ -55,6 +57,7 @@ func NewGuard(c *config.Config, box *sandbox.Policy, workflow string, p *Person)
 		return nil, failure.Config(err)
 	}
 	g := &Guard{person: p, noPrefixes: !c.SandboxPossible() || os.Getenv(NoStoredRules) != "", project: c.Project, dir: c.Workspace}
+	g.unenforced = sync.OnceValue(func() error { return Unenforced(box) })
 	users, err := stricter(config.Confirm.Of(c.Settings.Without(config.Project)), workflow)
 	g.stricterProject = err == nil && mode != users
 	o := policy.Options{Mode: mode, Deny: config.Deny.Of(c.Settings)}
@@ -121,9 +124,15 @@ func (g *Guard) Call(name string, args json.RawMessage, effect tools.Effect) pol
 	return c
 }
 
-// Decision is the decision of the rules.
+// Decision is the decision of the rules. Without a Rule a call is denied whose sandbox
+// cannot be enforced: its tool refuses it, whatever anybody allows.
 func (g *Guard) Decision(c policy.Call) policy.Decision {
 	d := g.Decide(c)
+	if c.Line != "" && d.Verdict != policy.Deny && g.unenforced != nil {
+		if err := g.unenforced(); err != nil {
+			return policy.Decision{Verdict: policy.Deny, Why: err.Error()}
+		}
+	}
 	if d.Offer != nil && (g.noPrefixes || g.Store.Path == "") {
 		d.Offer.Prefix = nil
 	}
@@ -138,6 +147,9 @@ func (g *Guard) Approve(ctx context.Context, r agent.ApprovalRequest) (agent.Dec
 	c := g.Call(r.Name, r.Args, r.Effect)
 	c.Tainted, c.Foreign, c.Refused = r.Tainted, term.OneLine(r.Foreign, 80), r.Refused
 	d := g.Decision(c)
+	if d.Verdict == policy.Deny && d.Rule == "" {
+		return agent.Decision{Verdict: agent.Allow, Hold: true}, nil // the tool refuses it, and says why
+	}
 	if d.Verdict != policy.Deny && Changed(r.Refused) {
 		// Whoever allows every call has not agreed to what a server makes of one.
 		d = policy.Decision{Verdict: policy.Ask, Why: "its server has changed the tool since you agreed to it"}
@@ -155,7 +167,7 @@ func (g *Guard) Approve(ctx context.Context, r agent.ApprovalRequest) (agent.Dec
 // only rules forbid.
 func (g *Guard) approveDryRun(_ context.Context, r agent.ApprovalRequest) (agent.Decision, error) {
 	c := g.Call(r.Name, r.Args, r.Effect)
-	if d := g.Decision(c); d.Verdict == policy.Deny {
+	if d := g.Decision(c); d.Rule != "" && d.Verdict == policy.Deny {
 		return g.forbid(r, c, d), nil
 	}
 	return agent.Decision{Verdict: agent.Allow}, nil

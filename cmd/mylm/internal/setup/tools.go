@@ -180,6 +180,18 @@ func SandboxPolicy(c *config.Config) *sandbox.Policy {
 	return p.Policy()
 }
 
+// Unenforced is why commands are refused: their sandbox cannot be enforced. It is nil if
+// it can, or if there is none.
+func Unenforced(p *sandbox.Policy) error {
+	if p.Mode == sandbox.Off {
+		return nil
+	}
+	if err := p.Check(); err != nil {
+		return fmt.Errorf("commands are refused, because the sandbox cannot be enforced: %w", err)
+	}
+	return nil
+}
+
 // reportSandbox makes the tool report, when it is first used, what its sandbox
 // cannot do here.
 func reportSandbox(t *tools.Tool, c *config.Config, p *sandbox.Policy, n Notify) {
@@ -195,16 +207,15 @@ func reportSandbox(t *tools.Tool, c *config.Config, p *sandbox.Policy, n Notify)
 				n.Say("mylm: on this system there is no sandbox, only on Linux: a command can do what you can.")
 				return
 			}
-			if err = p.Check(); err != nil {
-				n.Say(fmt.Sprintf("mylm: commands are refused, because the sandbox cannot be enforced: %v\n"+
-					"  mylm ask --workspace DIR works in another directory; mylm ask --sandbox off runs commands without a sandbox.", err))
+			if err = Unenforced(p); err != nil {
+				n.Say(fmt.Sprintf("mylm: %v\n  mylm ask --workspace DIR works in another directory; mylm ask --sandbox off runs commands without a sandbox.", err))
 			}
 			for _, gap := range p.Gaps() {
 				n.Say("mylm: " + gap)
 			}
 		})
 		if err != nil {
-			return tools.Result{}, fmt.Errorf("the command was not run, because its sandbox cannot be enforced: %w. Only the user can change that, with mylm ask --workspace DIR or --sandbox off", err)
+			return tools.Result{}, fmt.Errorf("the command was not run, because its sandbox cannot be enforced: %w. Only the user can change that, with mylm ask --workspace DIR or --sandbox off", errors.Unwrap(err))
 		}
 		if granted, ok := tools.Granted(ctx); ok && granted.OnlyReads() {
 			explainUnasked(n)
