@@ -187,6 +187,9 @@ func (s *server) call(ctx context.Context, l *link, tool Definition, args json.R
 
 // failedCall describes why a call got no answer.
 func (s *server) failedCall(l *link, err error) error {
+	if l.flooded.Load() {
+		err = errFlood
+	}
 	if readable(err) != err {
 		return fmt.Errorf("MCP server %s: %w", s.Name, readable(err))
 	}

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -44,6 +45,7 @@ type link struct {
 	session *mcp.ClientSession
 	cut     func()        // ends the connection at once
 	gone    chan struct{} // closed when the connection has ended
+	flooded atomic.Bool   // the server asked for too much at once
 	asks    *asks
 	oauth   *oauth // nil: no login
 

@@ -40,6 +40,7 @@ func (s *server) openHTTP(ctx context.Context, client *mcp.Client, l *link) (*mc
 	}
 	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: s.URL, HTTPClient: hc, MaxEventSize: maxMessage}, nil)
 	if err == nil {
+		context.AfterFunc(life, func() { _ = session.Close() })
 		return session, nil
 	}
 	err = c.explain(err)
@@ -60,6 +61,7 @@ type carrier struct {
 	link   *link
 	oauth  *oauth                // nil: no login
 	life   context.Context       // its end ends every request
+	open   atomic.Int32          // requests without a response
 	status atomic.Int32          // of the last refusal
 	reason atomic.Pointer[error] // of a broken connection, of which the library may say only that it ended
 	older  atomic.Bool           // the stream of the older transport outlives what opens it
@@ -120,7 +122,12 @@ func (c *carrier) send(r *http.Request, token *oauth2.Token) (*http.Response, er
 	if send == nil {
 		send = http.DefaultTransport
 	}
+	if c.open.Add(1) > maxOpen { // mylm's own are few, and each question of the server is answered by one
+		c.link.flooded.Store(true)
+		c.link.cut()
+	}
 	resp, err := send.RoundTrip(r)
+	c.open.Add(-1)
 	if err != nil {
 		end()
 		return nil, err
