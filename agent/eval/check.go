@@ -189,6 +189,10 @@ func plainText(s string) string {
 	return strings.ToLower(strings.Join(strings.Fields(markup.Replace(norm.NFKC.String(fractions.Replace(s)))), " "))
 }
 
+// nearby is how many bytes before and after a part decide whether it is found: with all
+// of them, a long text with many numbers would take minutes.
+const nearby = 100
+
 // holdsPart finds a part in a plain text, a number only as a whole, however its digits
 // are grouped and its fraction is separated.
 func holdsPart(in, part string, answer bool) bool {
@@ -213,7 +217,7 @@ func holdsPart(in, part string, answer bool) bool {
 		if m == nil {
 			return false
 		}
-		before, after := in[:at+m[0]], in[at+m[1]:]
+		before, after := in[max(0, at+m[0]-nearby):at+m[0]], in[at+m[1]:min(len(in), at+m[1]+nearby)]
 		_, size := utf8.DecodeRuneInString(in[at+m[0]:])
 		at += m[0] + size
 		switch {

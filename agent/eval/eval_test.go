@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"mylm/agent"
@@ -101,6 +102,26 @@ func TestConditions(t *testing.T) {
 		r, err := eval.Run(t.Context(), eval.Options{Suite: suite, Agent: agent.Options{Model: scripted.New(scripted.Reply{Text: tt.answer})}})
 		if err != nil || r.Outcomes[0].Passed != tt.holds {
 			t.Errorf("%s of %q: %v, %+v", tt.conditions, tt.answer, err, r.Outcomes)
+		}
+	}
+}
+
+// Each number of a long answer that resembles the one to be found is judged by what is
+// near it: by the whole text this would take many minutes.
+func TestLongAnswer(t *testing.T) {
+	t.Parallel()
+	suite, err := eval.Parse([]byte("suite: s\ntasks: [{id: t, category: c, question: q, check: {answer: {all: ['7']}}, right: ['7'], wrong: [[y], [z]]}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var numbers strings.Builder
+	for i := range 10_000 {
+		fmt.Fprintf(&numbers, "%d7\n", i+1)
+	}
+	for _, end := range []string{"7", "77"} {
+		r, err := eval.Run(t.Context(), eval.Options{Suite: suite, Agent: agent.Options{Model: scripted.New(scripted.Reply{Text: numbers.String() + end})}})
+		if err != nil || r.Outcomes[0].Passed != (end == "7") || r.Outcomes[0].Stop != agent.StopComplete {
+			t.Errorf("%s: %v, %+v", end, err, r.Outcomes)
 		}
 	}
 }
