@@ -188,3 +188,64 @@ func TestChatWithoutSandbox(t *testing.T) {
 		t.Errorf("asked on\n%s", text)
 	}
 }
+
+// The first letter of a message is no answer, whatever key of the question it is.
+func TestChatLetterIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"actually not", "yes", "should we", "please wait", "do it later", "You know"} {
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			s := startChat(t, commandReplies("touch made"), 120, 30)
+			s.says("go")
+			s.shows("[y] once")
+			s.types(text)
+			s.shows("> " + text + "\n")
+			s.shows("[?] help\nfor later: " + text + "\n")
+			s.types("y\r") // Enter: no more comes
+			s.shows("allowed once")
+			s.shows("Done.")
+		})
+	}
+}
+
+// What is typed at a question can be edited, and sent to follow the reply.
+func TestChatMessagesAtApproval(t *testing.T) {
+	t.Parallel()
+	s := startChat(t, commandReplies("touch one")+hello+hello, 120, 30)
+	s.says("go")
+	s.shows("[y] once")
+	s.types("yes\r") // a word is no answer, and no message either
+	s.shows("Press one of the keys below")
+	s.types("run it")
+	s.shows("> run it\n")
+	s.types("\r")
+	s.shows("next: run it\n")
+	s.shows("[y] once")
+	s.types("mail mex")
+	s.shows("for later: mail mex\n")
+	s.types("\x7f")
+	s.shows("> mail me\n")
+	s.shows("for later: mail me\n")
+	s.types("\r")
+	s.shows("next: run it\nnext: mail me\n")
+	s.shows("[y] once")
+	s.types("y")
+	s.shows("allowed once")
+	s.shows("\n> mail me\n")
+	s.shows("3 turns")
+}
+
+// What was proposed stays when the reply is canceled at the question.
+func TestChatCancelAtApproval(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, map[string]string{"replies.txt": writeReplies, "notes.txt": "one\ntwo\nthree\n"}, "chat")
+	s := chatOn(t, cmd, 100, 30)
+	s.says("change it")
+	s.shows("[y] once")
+	s.types(ctrlC)
+	s.shows("  | -two\n")
+	s.shows("  not answered\n")
+	s.shows("interrupted")
+	s.hides("[y] once")
+	s.shows("  | -two\n")
+}

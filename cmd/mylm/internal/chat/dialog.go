@@ -20,11 +20,23 @@ const pause = 600 * time.Millisecond
 // armed is the message that a question may take keys now.
 type armed struct{}
 
+// moment is how long no other key may follow one that answers a question: a letter of a
+// word is no answer. Who types fast takes half as long.
+const moment = 200 * time.Millisecond
+
+// alone is the message that a moment has passed since a key of a question.
+type alone struct{ d *dialog }
+
+// delayed reports whether a key of an approval acts a moment later. A no does at once:
+// text that follows it is its reason.
+func delayed(key string) bool { return key != "n" && key != "?" }
+
 // reply is the answer to a dialog.
 type reply struct {
 	answer setup.Answer
 	text   string
 	none   bool // the person does not want to answer
+	absent bool // nobody has answered
 }
 
 // dialog is a question in place of the editor. One of approval, question and
@@ -36,7 +48,9 @@ type dialog struct {
 	secret   bool
 	reply    chan reply // takes one
 
-	ready  bool // it takes keys
+	ready  bool            // it takes keys
+	letter tea.KeyPressMsg // a key that acts unless another follows
+	since  time.Time       // of letter; zero: there is none
 	editor editor
 	reason bool // the reason of a no is typed
 	whole  bool // all of the call was shown
@@ -80,35 +94,57 @@ func (m *model) answer(d *dialog, r reply) {
 
 // dialogKey carries a key of a question out.
 func (m *model) dialogKey(d *dialog, k tea.KeyPressMsg) tea.Cmd {
-	if !m.armed(d) {
-		m.typed = time.Now() // it was meant for the editor
-		if k.Text != "" {
-			m.editor.insert(k.Text)
-		} else if name := k.String(); name != "enter" {
-			m.editor.edit(name)
-		}
-		return nil
-	}
+	name := k.String()
 	d.note = ""
-	switch {
+	if !d.since.IsZero() {
+		if name == "enter" {
+			m.act(d)
+			return nil
+		}
+		m.keep(d)
+	}
+	switch ready := m.armed(d); {
 	case d.typing():
 		m.typeAnswer(d, k)
-	case m.decide(d, k.String()):
+	case ready && m.known(d, name) && delayed(name):
+		d.letter, d.since = k, time.Now()
+		return tea.Tick(moment, func(time.Time) tea.Msg { return alone{d} })
+	case ready && m.known(d, name):
+		m.decide(d, name)
+	case name == "enter" && d.approval != nil && slices.Contains([]string{"yes", "no"}, strings.ToLower(m.editor.text())):
+		m.editor.set("")
+		d.note = "Press one of the keys below."
+	case name == "enter" && !m.editor.empty():
+		cmd := m.enter()
+		m.keep(d)
+		return cmd
 	case k.Text != "":
 		m.keep(d)
 		m.editor.insert(k.Text)
-	default:
+	case !m.editor.empty() && m.editor.edit(name):
+		m.keep(d)
+	case ready:
 		d.note = "Press one of the keys below."
 	}
 	return nil
 }
 
-// keep has a question wait: what is typed is a word for the editor, whose other letters
-// are no answers.
+// keep has a question wait: what is typed is a word for the editor, whose letters are no
+// answers.
 func (m *model) keep(d *dialog) {
-	if d != nil {
-		m.typed, d.ready = time.Now(), false
+	if d == nil {
+		return
 	}
+	if !d.since.IsZero() {
+		m.editor.insert(d.letter.Text)
+	}
+	m.typed, d.ready, d.since = time.Now(), false, time.Time{}
+}
+
+// act carries out a key that no other has followed.
+func (m *model) act(d *dialog) {
+	d.since = time.Time{}
+	m.decide(d, d.letter.String())
 }
 
 // typeAnswer carries out a key where text is typed.
@@ -146,9 +182,25 @@ func (m *model) answerText(d *dialog) {
 	}
 }
 
+// known reports whether an approval has a key.
+func (m *model) known(d *dialog, key string) bool {
+	o := d.approval.Offer
+	switch key {
+	case "y", "Y", "shift+y", "n", "s", "d", "?":
+		return true
+	case "a":
+		return o != nil
+	case "p":
+		return o != nil && o.Prefix != nil
+	case "h":
+		return o != nil && o.Host != ""
+	}
+	return false
+}
+
 // decide carries out a key of an approval.
-func (m *model) decide(d *dialog, key string) (known bool) {
-	a, seen := d.approval, d.whole || m.preview(d).Unseen == ""
+func (m *model) decide(d *dialog, key string) {
+	seen := d.whole || m.preview(d).Unseen == ""
 	allow := func(store setup.Rule) {
 		if !seen {
 			d.note = "Not all of it is shown: d shows it, Y allows it unseen."
@@ -156,29 +208,26 @@ func (m *model) decide(d *dialog, key string) (known bool) {
 		}
 		m.answer(d, reply{answer: setup.Answer{Verdict: agent.Allow, Store: store}})
 	}
-	switch {
-	case key == "y":
+	switch key {
+	case "y":
 		allow("")
-	case key == "Y", key == "shift+y":
+	case "Y", "shift+y":
 		m.answer(d, reply{answer: setup.Answer{Verdict: agent.Allow}})
-	case key == "a" && a.Offer != nil:
+	case "a":
 		allow(setup.StoreCall)
-	case key == "p" && a.Offer != nil && a.Offer.Prefix != nil:
+	case "p":
 		allow(setup.StorePrefix)
-	case key == "h" && a.Offer != nil && a.Offer.Host != "":
+	case "h":
 		allow(setup.StoreHost)
-	case key == "n":
+	case "n":
 		d.reason = true
-	case key == "s":
+	case "s":
 		m.answer(d, reply{answer: setup.Answer{Verdict: agent.Stop}})
-	case key == "d":
+	case "d":
 		m.showWhole(d)
-	case key == "?":
+	case "?":
 		d.help = !d.help
-	default:
-		return false
 	}
-	return true
 }
 
 // showWhole puts all of a call into the scrollback.
@@ -213,7 +262,11 @@ func (m *model) record(d *dialog, r reply) {
 				m.lines = append(m.lines, m.diffRow(d, row))
 			}
 		}
-		m.say(faint, decided(r.answer))
+		said := "  not answered"
+		if !r.absent {
+			said = decided(r.answer)
+		}
+		m.say(faint, said)
 	default:
 		m.say("", strings.TrimRight(d.prompt, "\n")+term.Visible(r.text))
 	}

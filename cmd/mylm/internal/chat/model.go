@@ -92,6 +92,10 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.chat.out.release(msg.replaces)
 		m.holding = false
 	case armed: // the dialog is drawn again
+	case alone:
+		if d := msg.d; !d.since.IsZero() && time.Since(d.since) >= moment && d == m.dialog() {
+			m.act(d)
+		}
 	case send:
 		m.history.add(string(msg))
 		add(m.submit(string(msg)))
@@ -166,11 +170,6 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	m.touch()
 	switch name {
 	case "enter":
-		if e := &m.editor; e.at == len(e.cells) && e.at > 0 && e.cells[e.at-1].text == `\` {
-			e.remove(e.at-1, e.at, false)
-			e.insert("\n")
-			return nil
-		}
 		return m.enter()
 	case "alt+enter", "shift+enter", "ctrl+j":
 		m.editor.insert("\n")
@@ -229,8 +228,14 @@ func (m *model) leave() tea.Cmd {
 	return nil
 }
 
-// enter sends what is in the editor, or puts it behind what is being answered.
+// enter sends what is in the editor, or puts it behind what is being answered. Behind
+// a backslash it begins another line.
 func (m *model) enter() tea.Cmd {
+	if e := &m.editor; e.at == len(e.cells) && e.at > 0 && e.cells[e.at-1].text == `\` {
+		e.remove(e.at-1, e.at, false)
+		e.insert("\n")
+		return nil
+	}
 	text := m.editor.text()
 	if strings.TrimSpace(text) == "" {
 		return nil
@@ -238,7 +243,7 @@ func (m *model) enter() tea.Cmd {
 	m.history.add(text)
 	m.editor.set("")
 	m.typed = time.Time{}
-	if m.job != nil {
+	if m.job != nil || m.dialog() != nil {
 		typed := strings.TrimSpace(text)
 		if slices.Contains(leaves, typed) {
 			return m.leave()

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -98,6 +99,9 @@ func (m *model) take(items []item) (cmds []tea.Cmd) {
 		case i.dialog != nil:
 			m.openDialog(i.dialog)
 		case i.dismiss != nil:
+			if slices.Contains(m.dialogs, i.dismiss) && i.dismiss.approval != nil {
+				m.record(i.dismiss, reply{absent: true})
+			}
 			m.dismiss(i.dismiss)
 		case i.begun:
 			m.begun = true
