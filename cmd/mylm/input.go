@@ -19,6 +19,7 @@ import (
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/providers"
+	"mylm/providers/calling"
 
 	"github.com/urfave/cli/v2"
 )
@@ -224,8 +225,10 @@ func (in *input) fit(ctx context.Context, m *setup.Model, request func(prompt st
 }
 
 // likelyTokens is a guess for English and code, where tokenizers take 3 to 4.5
-// bytes for a token.
-func likelyTokens(text string) int { return int(float64(len(text)) / 3.5) }
+// bytes for a token. It is no less than the agent's estimate, which ends the run.
+func likelyTokens(text string) int {
+	return max(int(float64(len(text))/3.5), calling.Estimate(text))
+}
 
 // mostTokens is what hardly a text takes more tokens than, also if it is all
 // figures and signs: as cautious as the agent is where a person has set a limit.

@@ -93,3 +93,16 @@ func TestClipKeepsTheLimit(t *testing.T) {
 		}
 	}
 }
+
+// What --clip leaves fits into the model's window as the agent counts it.
+func TestClipOfDenseText(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, newPlaced(t, "Fine."))
+	if err := os.WriteFile(filepath.Join(h.dir, "dense"), []byte(strings.Repeat("y\n", 100_000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, errs, code := h.run("ask", "--file", "dense", "--clip", "sum up")
+	if code != "0" || out != "Fine.\n" || !strings.Contains(errs, "dense is too long") {
+		t.Errorf("exit %s, %q, %s", code, out, errs)
+	}
+}
