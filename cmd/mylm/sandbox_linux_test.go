@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -123,7 +124,7 @@ func (c *cage) inside(args ...string) (string, string) {
 }
 
 // sh is a command line as a command.
-func sh(line string) []string { return []string{"sh", "-c", line} }
+func sh(line string, args ...string) []string { return append([]string{"sh", "-c", line}, args...) }
 
 func probe(args ...string) []string { return append([]string{"./probe"}, args...) }
 
@@ -279,6 +280,15 @@ func (c *cage) listen() (env []string) {
 	check(c.t, os.Chmod(path, 0o777))
 	check(c.t, os.Chmod(path+"gram", 0o777))
 	return append(env, "UDP="+udp.LocalAddr().String(), "DGRAM="+path+"gram")
+}
+
+// A working directory that is closed to the user is not gone.
+func TestClosedDirectory(t *testing.T) {
+	c := newCage(t, false)
+	out, code := c.run(sh(`mkdir shut && cd shut && chmod 0 . && exec "$0" ask q`, c.mylm)...)
+	if code != "2" || !strings.Contains(out, "the working directory is closed to you: ") || !strings.Contains(out, "--workspace DIR") {
+		t.Errorf("exit %s: %s", code, out)
+	}
 }
 
 // Commands can do what they need.

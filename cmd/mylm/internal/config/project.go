@@ -69,6 +69,9 @@ func directory(s Settings) (string, error) {
 	dir, named := Workspace.Lookup(s)
 	if !named {
 		here, err := os.Getwd()
+		if errors.Is(err, fs.ErrPermission) {
+			return "", failure.Usage("the working directory is closed to you: %w", err).WithHint("Go to a directory of yours, or name one: --workspace DIR")
+		}
 		if err != nil {
 			return "", fmt.Errorf("the working directory is gone: %w", err)
 		}
