@@ -347,3 +347,14 @@ func TestNobodyToAsk(t *testing.T) {
 		t.Errorf("%s, %v", out, err)
 	}
 }
+
+// The directory that a stored rule is for shows whole, however narrow the terminal is.
+func TestNarrowRule(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, map[string]string{"replies.txt": commandReply("touch made")}, "ask", "q")
+	c := converse(t, cmd, "", &pty.Winsize{Rows: 24, Cols: 40})
+	c.expect("Allow it?")
+	if text := strings.ReplaceAll(strip(c.text()), "\r\n", ""); !strings.Contains(text, cmd.Dir) {
+		t.Errorf("no %s in %q", cmd.Dir, text)
+	}
+}

@@ -199,14 +199,15 @@ func choices(unseen string, offer *policy.Offer, project string, columns int) st
 		return "Allow it? [y]es, [n]o (n REASON tells the model why), [s]top: "
 	}
 	rule, more := "", ""
+	whole := func(line string) string { return term.Fold(line, columns-1, len(line)) }
 	if offer.Prefix != nil {
-		rule += term.Cut(fmt.Sprintf("p stores the rule \"%s ...\" for %s", term.Visible(strings.Join(offer.Prefix, " ")), term.OneLine(term.Visible(project), 200)), columns-1) + "\n"
+		rule += whole(fmt.Sprintf("p stores the rule \"%s ...\" for %s", term.Visible(strings.Join(offer.Prefix, " ")), term.OneLine(term.Visible(project), 200))) + "\n"
 		more += ", [p]refix"
 	}
 	if offer.Host != "" {
-		rule += term.Cut(fmt.Sprintf("h allows %s in this session", term.OneLine(term.Visible(offer.Host), 200)), columns-1) + "\n"
+		rule += whole(fmt.Sprintf("h allows %s in this session", term.OneLine(term.Visible(offer.Host), 200))) + "\n"
 		more += ", [h]ost"
 	}
 	choice := "Allow it? [y]es, [a] this call all session" + more + ", [n]o (n REASON tells the model why), [s]top:"
-	return rule + term.Fold(choice, columns-1, len(choice)) + " "
+	return rule + whole(choice) + " "
 }
