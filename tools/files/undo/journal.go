@@ -108,10 +108,9 @@ func (j *Journal) change(ctx context.Context, root *os.Root, c Change, next stat
 	}}); err != nil {
 		return fmt.Errorf("its earlier version cannot be saved: %w", err)
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
+	err = ctx.Err()
 	switch {
+	case err != nil:
 	case next.Exists && c.Through != nil:
 		if err = root.MkdirAll(filepath.Dir(c.Name), 0o777); err == nil {
 			err = c.Through(ctx)
@@ -123,6 +122,9 @@ func (j *Journal) change(ctx context.Context, root *os.Root, c Change, next stat
 	}
 	if err != nil {
 		removeEmpty(root, made)
+		if c.Through == nil { // else something may have come of it
+			_ = j.record(line{Failed: true})
+		}
 		return err
 	}
 	if j != nil && next.Exists {

@@ -103,6 +103,7 @@ type line struct {
 	Change *change    `json:"change,omitempty"`
 	Ended  *time.Time `json:"ended,omitempty"`
 	Undone *time.Time `json:"undone,omitempty"` // zero: no longer
+	Failed bool       `json:"failed,omitempty"` // the change before it was not made
 }
 
 // change is one file that was written or removed, or was about to be.
@@ -115,8 +116,8 @@ type change struct {
 	Made   []string  `json:"made,omitempty"` // directories that were made for it, the outer ones first
 }
 
-// Runs lists the runs of a workspace, the latest first; of all workspaces if it
-// is "". A run whose journal cannot be read is among them as Broken, unless not
+// Runs lists the runs of a workspace that changed something, the latest first; of all
+// workspaces if it is "". A run whose journal cannot be read is among them as Broken, unless not
 // even its workspace is known: it must not hide the others, nor pass for one that
 // never was.
 func (s *Store) Runs(workspace string) ([]Run, error) {
@@ -136,7 +137,7 @@ func (s *Store) Runs(workspace string) ([]Run, error) {
 			continue
 		}
 		r, err := load(filepath.Join(s.o.Dir, e.Name()))
-		if err == nil && (workspace == "" || r.Workspace == workspace) {
+		if nothing := len(r.changes) == 0 && !r.Active && r.Broken == nil; err == nil && !nothing && (workspace == "" || r.Workspace == workspace) {
 			runs = append(runs, r)
 		}
 	}
@@ -194,6 +195,8 @@ func (r *Run) read(n int, text []byte) error {
 		r.Undone = *l.Undone
 	case l.Change != nil:
 		r.changes = append(r.changes, *l.Change)
+	case l.Failed && len(r.changes) > 0:
+		r.changes = r.changes[:len(r.changes)-1]
 	}
 	return nil
 }

@@ -1,11 +1,13 @@
 package undo_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -413,6 +415,29 @@ func TestExpect(t *testing.T) {
 	text := "old"
 	if err := j.Write(t.Context(), p.root, undo.Change{Name: "a", Content: []byte("x"), Expect: &text}); err != nil {
 		t.Error(err)
+	}
+}
+
+// A change that failed is none, and neither is a run without another.
+func TestFailedChange(t *testing.T) {
+	p := newPlace(t, undo.Options{})
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, made := range []string{"", "a"} {
+		j := p.store.Begin(p.dir, "")
+		if made != "" {
+			p.write(j, made, "x")
+		}
+		if err := j.Write(cancelled, p.root, undo.Change{Name: "b", Content: []byte("x")}); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		if err := j.End(); err != nil {
+			t.Error(err)
+		}
+		runs, err := p.store.Runs(p.dir)
+		if err != nil || made == "" && len(runs) > 0 || made != "" && (len(runs) != 1 || !slices.Equal(runs[0].Files(), []string{made})) {
+			t.Errorf("made %q: %+v, %v", made, runs, err)
+		}
 	}
 }
 
