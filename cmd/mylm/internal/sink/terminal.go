@@ -277,6 +277,8 @@ func (t *Terminal) replyEvent(ev agent.Event) {
 	case agent.TextDelta:
 		if t.options.Stream && !t.reply.whole {
 			t.text(p.Text)
+		} else if t.lines == nil || t.lines.printed.Len() == 0 {
+			t.spinner.Show("writing")
 		}
 	case agent.AnswerStart:
 		t.endText()
