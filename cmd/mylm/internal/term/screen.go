@@ -45,6 +45,7 @@ type Screen struct {
 	column bool     // stdout, on a terminal, is not at the start of a line
 	failed error    // why stdout takes no more
 	whole  bool     // the last write to stdout has begun
+	ended  bool     // by a signal
 }
 
 // NewScreen is the screen of some streams, with colors if stderr is a terminal
@@ -274,11 +275,24 @@ func (s *Screen) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Failed is why stdout takes no more, nil as long as it does.
+// Failed is why stdout takes no more, nil as long as it does, and if its reader ended by
+// the signal that ends this process.
 func (s *Screen) Failed() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.ended && errors.Is(s.failed, syscall.EPIPE) {
+		return nil
+	}
 	return s.failed
+}
+
+// interrupted notes a signal to end, and reports whether there was one before.
+func (s *Screen) interrupted() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.ended
+	s.ended = true
+	return before
 }
 
 // Unread reports whether the reader of stdout has closed it.

@@ -238,7 +238,7 @@ func Interruptible(s *Screen) (context.Context, func()) {
 			case <-done:
 				return
 			}
-			if ctx.Err() != nil {
+			if s.interrupted() {
 				if h := s.attached(); h != nil {
 					h.Release()
 				} else {
