@@ -312,9 +312,13 @@ func (t *talk) used() {
 	}
 }
 
-// advised is an error whose hint fits where it is read: a conversation has no flags.
+// advised is an error whose hint fits where it is read: a conversation, of which t is nil
+// elsewhere, has no flags.
 func (t *talk) advised(err error) error {
-	if _, here := t.front.(*chat.Chat); err == nil || !here || errors.Is(err, failure.ErrReported) {
+	if t == nil || err == nil {
+		return err
+	}
+	if _, here := t.front.(*chat.Chat); !here || errors.Is(err, failure.ErrReported) {
 		return err
 	}
 	f := *failure.Of(err)

@@ -56,15 +56,12 @@ type run struct {
 	out          *output
 	question     string        // as the memory stores it
 	result       *agent.Result // nil: the model was not asked
+	cancel       context.CancelCauseFunc
 }
 
 // do runs, and reports how that ended.
 func (r *run) do(ctx context.Context) error {
-	err := r.start(ctx)
-	if r.talk != nil {
-		err = r.talk.advised(err)
-	}
-	return r.end(ctx, err)
+	return r.end(ctx, r.talk.advised(r.inTime(ctx)))
 }
 
 // start sets a run up and runs it. The error is what is left to report.
@@ -138,6 +135,7 @@ func (r *run) setUp(ctx context.Context) error {
 	if request.Config, err = config.Load(ctx, r.flags.Command.Flags, resumed); err != nil {
 		return err
 	}
+	r.limitTime(ctx, request.Config.Settings)
 	r.out.adapt(request.Config.Settings)
 	if r.from != nil {
 		if err := r.from.checkDirectory(request.Config.Workspace); err != nil {
@@ -287,8 +285,7 @@ func (r *run) end(ctx context.Context, err error) error {
 	return err
 }
 
-// exitCodes are the exit codes of ends that are no error of a library. reported
-// gives the others failure.ExitPartial, or the code of their error.
+// exitCodes are those of ends that are no error of a library; reported gives the others.
 var exitCodes = map[agent.StopReason]int{
 	agent.StopDenied: failure.ExitDenied, agent.StopMalformed: failure.ExitMalformed, agent.StopInterrupted: failure.ExitInterrupted,
 	agent.StopTimeout: failure.ExitTimeout, agent.StopContextFull: failure.ExitContextFull, agent.StopInternal: failure.ExitError,

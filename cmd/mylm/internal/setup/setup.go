@@ -249,7 +249,9 @@ func (s *Setup) OpenModel(ctx context.Context) error {
 			return err
 		}
 	}
-	Suit(ctx, s.Config.Settings, s.Model.Model, &s.Options)
+	if err := s.suit(ctx); err != nil {
+		return err
+	}
 	s.Options.Labels = map[string]string{"project": s.Config.Project, "dir": s.Config.Workspace, "model": s.Model.Name}
 	if p := config.ProfileName.Of(s.Config.Settings); p != "" {
 		s.Options.Labels["profile"] = p

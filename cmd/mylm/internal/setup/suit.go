@@ -40,6 +40,15 @@ func Suit(ctx context.Context, s config.Settings, m providers.Model, o *agent.Op
 	}
 }
 
+// suit is Suit for the run. A server may take its time to answer, which shows.
+func (s *Setup) suit(ctx context.Context) error {
+	if !s.Model.Local() {
+		defer s.Notify.Busy("asking about " + ServerText(s.Model.Name))()
+	}
+	Suit(ctx, s.Config.Settings, s.Model.Model, &s.Options)
+	return ctx.Err()
+}
+
 // formFor is the form of calls for a model: the one that the settings name, or for auto
 // the one that its backend says it was trained for, else the default. The error is that
 // of a backend that does not answer.
