@@ -282,6 +282,19 @@ func (c *cage) listen() (env []string) {
 	return append(env, "UDP="+udp.LocalAddr().String(), "DGRAM="+path+"gram")
 }
 
+// A command that is watched can run mylm, whose commands run in a sandbox of their own.
+func TestWatchedInWatched(t *testing.T) {
+	asUsers(t, func(t *testing.T, c *cage) {
+		check(t, os.Link(c.ws+"/probe", c.ws+"/mylm"))
+		check(t, os.Mkdir(c.ws+"/inner", 0o777))
+		check(t, os.Chmod(c.ws+"/inner", 0o777))
+		check(t, os.WriteFile(c.ws+"/inner.sh", []byte("cd inner && ../mylm ask -m demo --yes --no-save 'run `echo $((6 * 7)) within`'\n"), 0o644))
+		if out, code := c.run(c.mylm, "ask", "-m", "demo", "--yes", "--no-save", "run `sh inner.sh`"); code != "0" || !strings.Contains(out, "42 within") {
+			t.Errorf("exit %s: %s", code, out)
+		}
+	})
+}
+
 // A working directory that is closed to the user is not gone.
 func TestClosedDirectory(t *testing.T) {
 	c := newCage(t, false)
