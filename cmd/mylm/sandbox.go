@@ -23,9 +23,8 @@ func sandboxCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		ArgsUsage: cmdline.Verbatim,
 		Description: `CMD is a program with its arguments. It can write to the workspace and to directories of its
-own, it can read the
-system and the toolchains, but not your home directory, and it has no network. Nothing that
-it starts outlives it. Its exit code is that of this command.`,
+own, it can read the system and the toolchains, but not your home directory, and it has no
+network. Nothing that it starts outlives it. Its exit code is that of this command.`,
 		UsageText: `mylm sandbox -- make test
 mylm sandbox --mode read-only -- sh -c 'ls ~; env'`,
 		Flags: append(config.Flags(config.Workspace, config.AllowNet),

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
+
+	"mylm/cmd/mylm/internal/term"
 
 	"github.com/urfave/cli/v2"
 )
@@ -13,34 +14,41 @@ var helpNames = []string{"help", "h"}
 
 // The form of the help, in columns.
 const (
-	helpWidth  = 100 // of a line
+	helpWidth  = 100 // of a line at most, and of all where no terminal is narrower
 	helpIndent = 3
 	helpText   = 32 // where the text about a flag starts
+	helpNarrow = 72 // of a line: below that it starts at helpBelow
+	helpBelow  = 10
 )
 
 // Help prints the help of a command: each of its uses, what it does, examples
 // (its UsageText), and its flags in groups, the groups in the order of their first flags.
+// All but the examples is broken between words where the terminal ends.
 func Help(c *cli.Command, out io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "NAME:\n   %s - %s\n\nUSAGE:\n", c.HelpName, c.Usage)
+	width := helpWidth
+	if s, ok := out.(*term.Screen); ok && s.OutTTY {
+		columns, _ := s.Size()
+		width = min(width, columns-1) // at the last column some terminals go on to the next row
+	}
+	fmt.Fprintf(&b, "NAME:\n%s\nUSAGE:\n", wrapped(strings.Repeat(" ", helpIndent)+c.HelpName+" - ", c.Usage, helpIndent, width))
 	for _, use := range uses(c) {
-		fmt.Fprintf(&b, "   %s\n", use)
+		b.WriteString(wrapped("", use, helpIndent, width))
 	}
 	if c.Description != "" {
-		text := strings.ReplaceAll(c.Description, "\n", "\n   ")
-		fmt.Fprintf(&b, "\nDESCRIPTION:\n   %s\n", strings.ReplaceAll(text, "\n   \n", "\n\n"))
+		b.WriteString("\nDESCRIPTION:\n" + described(c.Description, width))
 	}
 	if c.UsageText != "" {
 		fmt.Fprintf(&b, "\nEXAMPLES:\n   %s\n", strings.ReplaceAll(c.UsageText, "\n", "\n   "))
 	}
 	if len(c.Subcommands) > 0 {
 		b.WriteString("\nCOMMANDS:\n")
-		width := 0
+		name := 0
 		for _, sub := range c.Subcommands {
-			width = max(width, len(sub.Name))
+			name = max(name, len(sub.Name))
 		}
 		for _, sub := range c.Subcommands {
-			fmt.Fprintf(&b, "   %-*s  %s\n", width, sub.Name, sub.Usage)
+			b.WriteString(wrapped(fmt.Sprintf("   %-*s  ", name, sub.Name), sub.Usage, name+5, width))
 		}
 	}
 	var groups []string
@@ -66,11 +74,33 @@ func Help(c *cli.Command, out io.Writer) error {
 		}
 		fmt.Fprintf(&b, "\n%s:\n", strings.ToUpper(title))
 		for _, f := range members[group] {
-			b.WriteString(flagLines(f))
+			b.WriteString(flagLines(f, width))
 		}
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
+}
+
+// described is a description: paragraphs, and lines with an indent, which are as they
+// are written.
+func described(text string, width int) string {
+	var b, paragraph strings.Builder
+	flush := func() {
+		if paragraph.Len() > 0 {
+			b.WriteString(wrapped("", paragraph.String(), helpIndent, width))
+		}
+		paragraph.Reset()
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		if line != "" && line[0] != ' ' {
+			paragraph.WriteString(line + " ")
+			continue
+		}
+		flush()
+		b.WriteString(strings.TrimRight(strings.Repeat(" ", helpIndent)+line, " ") + "\n")
+	}
+	flush()
+	return b.String()
 }
 
 // grouped is a flag that may have a group.
@@ -106,32 +136,31 @@ func uses(c *cli.Command) (all []string) {
 
 // flagLines are the lines of the help about a flag: its names, and what it does
 // in a column beside or below them.
-func flagLines(f cli.Flag) string {
+func flagLines(f cli.Flag, width int) string {
 	d, ok := f.(cli.DocGenerationFlag)
 	if !ok {
 		return f.String() + "\n"
 	}
 	spelled, text := flagTexts(f, d)
-	line := strings.Repeat(" ", helpIndent) + spelled
-	column := strings.Repeat(" ", helpText)
-	if len(line)+2 > helpText {
-		line += "\n" + column
-	} else {
-		line += column[len(line):]
+	line, column := strings.Repeat(" ", helpIndent)+spelled, helpText
+	if width < helpNarrow {
+		column = helpBelow
 	}
-	width := helpText
-	for i, word := range strings.Fields(text) {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case i == 0:
-		case width+1+n > helpWidth:
-			line, width = line+"\n"+column, helpText
-		default:
-			line, width = line+" ", width+1
-		}
-		line, width = line+word, width+n
+	if len(line)+2 > column {
+		return line + "\n" + wrapped("", text, column, width)
 	}
-	return line + "\n"
+	return wrapped(line+strings.Repeat(" ", column-len(line)), text, column, width)
+}
+
+// wrapped is a text behind a beginning, in lines that are broken between words. All
+// but the beginning is indented so far.
+func wrapped(head, text string, indent, width int) string {
+	space := strings.Repeat(" ", indent)
+	if head == "" {
+		head = space
+	}
+	rows := term.Fold(strings.Repeat(".", len(head)-indent)+strings.Join(strings.Fields(text), " "), max(1, width-indent), len(text)+1)
+	return head + strings.ReplaceAll(rows[len(head)-indent:], "\n", "\n"+space) + "\n"
 }
 
 // flagTexts are the names of a flag with its value, and what it does.
