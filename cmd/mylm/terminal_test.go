@@ -164,6 +164,26 @@ func TestPlainSpinner(t *testing.T) {
 	}
 }
 
+// So are the marks of tasks and the lines of tables.
+func TestPlainMarks(t *testing.T) {
+	t.Parallel()
+	for locale, plain := range map[string]bool{"C": true, "C.UTF-8": false} {
+		shown := ""
+		for _, args := range [][]string{{"agent", "run", "-m", "demo", "what is 2 + 3?"}, {"ask", "q"}} {
+			cmd := command(t, map[string]string{"replies.txt": "=== reply\n| a | b |\n|---|---|\n| 1 | 2 |\n"}, args...)
+			cmd.Env = append(cmd.Env, "LC_ALL="+locale)
+			s := onScreen(t, cmd, 80, 30)
+			s.exit()
+			shown += s.text()
+		}
+		for _, mark := range []string{"✓", "│", "─"} {
+			if strings.Contains(shown, mark) == plain {
+				t.Errorf("%s: %s is shown: %v\n%s", locale, mark, !plain, shown)
+			}
+		}
+	}
+}
+
 func TestTerminalIsSafe(t *testing.T) {
 	t.Parallel()
 	out := onTerminal(t, "=== reply chunk=2\n\x1b]0;owned\a\u202eabc\u202c plain\x1b[2J\n", "q", "--color", "never")

@@ -18,6 +18,7 @@ func (s *Screen) Rows(final, open string, within bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clear()
+	final, open = marked(final), marked(open)
 	if s.host != nil {
 		s.host.Rows(lines(final), lines(open), within)
 		return

@@ -81,7 +81,7 @@ func (s *Screen) answer(text string, piece bool) {
 	defer s.mu.Unlock()
 	s.clear()
 	if s.OutTTY {
-		text = Printable(text)
+		text = marked(Printable(text))
 	}
 	if s.failed != nil {
 		return
@@ -124,7 +124,9 @@ func (s *Screen) write(text string, faint bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clear()
-	text = Printable(text)
+	if text = Printable(text); s.errTTY {
+		text = marked(text)
+	}
 	if s.host != nil {
 		s.host.Lines(strings.TrimRight(text, "\n"), faint)
 		return
@@ -335,7 +337,7 @@ func (s *Screen) drawRows(rows []string) {
 	b.WriteString(s.clearing())
 	s.rows = s.rows[:0]
 	for i, r := range rows {
-		r = Cut(Printable(r), columns-1)
+		r = marked(Cut(Printable(r), columns-1))
 		if i > 0 {
 			b.WriteString("\n")
 		}

@@ -291,6 +291,17 @@ func (s *Screen) Size() (columns, rows int) {
 	return 80, 24
 }
 
+// marks are what stands for the signs of mylm where the terminal may lack them.
+var marks = strings.NewReplacer("✓", "+", "✗", "x", "▶", ">", "⋯", ".", "│", "|", "─", "-", "┼", "+", "•", "*")
+
+// marked is a text for a terminal, with signs that it has.
+func marked(text string) string {
+	if plain() {
+		return marks.Replace(text)
+	}
+	return text
+}
+
 // plain reports whether the terminal may lack characters beyond ASCII: the locale
 // is of another encoding than UTF-8, or it is the console of Linux.
 func plain() bool {
