@@ -3,6 +3,8 @@
 package tempdir
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -24,20 +26,22 @@ func sweep(prefix string) {
 	}
 }
 
-// hold locks a directory that was made. It fails if another process has removed it, or
-// is about to.
-func hold(path string) (*os.File, bool) {
+// hold locks a directory that was made.
+func hold(path string) (*os.File, error) {
 	lock, err := locked(path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.EWOULDBLOCK) {
+		return nil, errTaken
+	}
 	if err != nil {
-		return nil, false
+		return nil, err
 	}
 	held, err1 := lock.Stat()
 	now, err2 := os.Stat(path)
 	if err1 == nil && err2 == nil && os.SameFile(held, now) {
-		return lock, true
+		return lock, nil
 	}
 	lock.Close()
-	return nil, false
+	return nil, errTaken
 }
 
 // locked opens a directory and locks it, unless it is locked.
@@ -48,7 +52,7 @@ func locked(path string) (*os.File, error) {
 	}
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		f.Close()
-		return nil, err
+		return nil, &fs.PathError{Op: "lock", Path: path, Err: err}
 	}
 	return f, nil
 }

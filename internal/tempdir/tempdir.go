@@ -1,6 +1,7 @@
 package tempdir
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,9 +18,13 @@ type Dir struct {
 // swept has the prefixes of which this process has removed what was left behind.
 var swept sync.Map
 
+// errTaken is the error of a directory that another process takes for one left behind.
+var errTaken = errors.New("it is removed as one left behind")
+
 // New makes a directory below the system's for temporary files, whose name begins
 // with the prefix. The first time it removes those of that prefix that processes of
-// the same user left behind. It may be called by several goroutines.
+// the same user left behind. It fails where directories can be locked and this one cannot.
+// It may be called by several goroutines.
 func New(prefix string) (*Dir, error) {
 	if _, again := swept.LoadOrStore(prefix, true); !again {
 		sweep(prefix)
@@ -29,8 +34,13 @@ func New(prefix string) (*Dir, error) {
 		if err != nil {
 			return nil, err
 		}
-		if lock, ok := hold(path); ok { // else another process took it for one left behind
+		lock, err := hold(path)
+		if err == nil {
 			return &Dir{path, lock}, nil
+		}
+		if !errors.Is(err, errTaken) {
+			RemoveAll(path)
+			return nil, err
 		}
 	}
 }
