@@ -7,16 +7,18 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
 // sweep removes directories that were left behind.
 func sweep(prefix string) {
-	left, _ := filepath.Glob(filepath.Join(os.TempDir(), prefix+"*"))
-	for _, path := range left {
+	entries, _ := os.ReadDir(os.TempDir())
+	for _, e := range entries {
+		path := filepath.Join(os.TempDir(), e.Name())
 		var stat unix.Stat_t
-		if unix.Lstat(path, &stat) != nil || stat.Mode&unix.S_IFMT != unix.S_IFDIR || stat.Uid != uint32(os.Getuid()) {
+		if !strings.HasPrefix(e.Name(), prefix) || unix.Lstat(path, &stat) != nil || stat.Uid != uint32(os.Getuid()) {
 			continue
 		}
 		if lock, err := locked(path); err == nil {
