@@ -102,6 +102,33 @@ func TestChatSaveDenied(t *testing.T) {
 	}
 }
 
+// The punctuation around a file's name is none of it, unless a file is called so.
+func TestChatFilePunctuation(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"@main.go, explain": "main.go", "this (see @main.go)": "main.go", "(@main.go)?": "main.go", "@./main.go.": "./main.go",
+		"look: @install.sh:": "install.sh", "@odd!": "odd!",
+	} {
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			log := &requests{t: t}
+			cmd := log.command(t)
+			for _, name := range []string{"main.go", "install.sh", "odd", "odd!"} {
+				if err := os.WriteFile(filepath.Join(cmd.Dir, name), []byte("of "+name+"\n"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s := chatOn(t, cmd, 80, 24)
+			s.says(text)
+			s.shows("Answer 1.")
+			if got := log.prompts(); len(got) != 1 || !strings.Contains(got[0], "--- "+want+" ---\nof "+filepath.Base(want)+"\n") {
+				t.Errorf("%q", got)
+			}
+			s.shows("\nwith " + want + ", ")
+		})
+	}
+}
+
 // A file is put along with @, and Tab completes what git would not ignore.
 func TestChatFiles(t *testing.T) {
 	t.Parallel()

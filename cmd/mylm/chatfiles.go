@@ -22,7 +22,7 @@ func (t *talk) read(ctx context.Context, text string) (input, error) {
 			}
 			continue
 		}
-		info, err := os.Stat(t.path(name))
+		name, info, err := t.find(name)
 		switch {
 		case err != nil:
 			t.screen.Dim("There is no file " + term.Echoed(name) + ": @" + term.Echoed(name) + " is sent as text.")
@@ -41,15 +41,30 @@ func (t *talk) read(ctx context.Context, text string) (input, error) {
 			return in, err
 		}
 	}
+	for _, a := range in.attachments { // a picture is told when it is sent
+		t.screen.Dim("with " + term.OneLine(term.Printable(a.name), 200) + ", " + term.Plural(len(a.text), "byte"))
+	}
 	return in, nil
 }
 
-// attached are the names behind @ at the beginning of words. A backslash goes before
-// a space in one.
+// find looks for a file as it is named, then without punctuation behind it.
+func (t *talk) find(name string) (string, os.FileInfo, error) {
+	for {
+		info, err := os.Stat(t.path(name))
+		last := len(name) - 1
+		if err == nil || last == 0 || !strings.Contains(".,;:!?)]}'\"`", name[last:]) {
+			return name, info, err
+		}
+		name = name[:last]
+	}
+}
+
+// attached are the names behind @ at the beginning of words, or of brackets and quotes.
+// A backslash goes before a space in one.
 func attached(text string) (names []string) {
 	const space = "\x00"
 	for _, word := range strings.Fields(strings.ReplaceAll(text, `\ `, space)) {
-		if name, ok := strings.CutPrefix(strings.ReplaceAll(word, space, " "), "@"); ok && name != "" {
+		if name, ok := strings.CutPrefix(strings.TrimLeft(strings.ReplaceAll(word, space, " "), "([{'\"`"), "@"); ok && name != "" {
 			names = append(names, name)
 		}
 	}
