@@ -35,18 +35,19 @@ type asks struct {
 
 	mu        sync.Mutex
 	next      int
-	watched   map[string]*watched // calls by their progress tokens
+	watched   map[string]*watched // requests by their progress tokens
+	asking    bool                // their time is stopped
 	asked     sync.Mutex          // held while somebody is asked: one thing at a time
 	questions int
 	prompts   int
 }
 
-// watched is a call.
+// watched is a request of ours that has no answer yet.
 type watched struct {
 	ctx     context.Context
 	reports int
-	alarm   *tools.Alarm // ends it
-	left    time.Duration
+	alarm   *tools.Alarm  // ends it
+	left    time.Duration // until then, while somebody is asked
 }
 
 // allow sets what the server may ask for.
@@ -72,22 +73,28 @@ func (a *asks) roots(client *mcp.Client) {
 	}
 }
 
-// watch has progress of a call reported to its context, and its alarm stopped while
-// somebody is asked, until the function that it returns is called.
-func (a *asks) watch(ctx context.Context, params *mcp.CallToolParams, alarm *tools.Alarm) (stop func()) {
+// watch bounds a request by a time, which stops while somebody is asked, and has its
+// progress reported to its context. Both end when stop is called.
+func (a *asks) watch(ctx context.Context, most time.Duration, timedOut error) (_ context.Context, token string, stop func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.next++
-	token := fmt.Sprintf("call-%d", a.next)
+	token = fmt.Sprintf("call-%d", a.next)
+	w := &watched{ctx: ctx, alarm: tools.NewAlarm(most, func() { cancel(timedOut) }), left: most}
+	if a.asking {
+		w.alarm.Stop()
+	}
 	if a.watched == nil {
 		a.watched = map[string]*watched{}
 	}
-	a.watched[token] = &watched{ctx: ctx, alarm: alarm}
-	params.SetProgressToken(token)
-	return func() {
+	a.watched[token] = w
+	return ctx, token, func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		delete(a.watched, token)
+		w.alarm.Stop()
+		cancel(nil)
 	}
 }
 
@@ -113,31 +120,32 @@ func (a *asks) progress(_ context.Context, r *mcp.ProgressNotificationClientRequ
 
 var errTooOften = fmt.Errorf("refused: this server has asked %d times in this connection", maxAsks)
 
-// once admits one question at a time, and not too many of them. No call ends meanwhile:
-// a person may take longer.
+// once admits one question at a time, and not too many of them. No request times out
+// meanwhile: a person may take longer.
 func (a *asks) once(count *int) (done func(), err error) {
 	a.asked.Lock()
 	if *count++; *count > maxAsks {
 		a.asked.Unlock()
 		return nil, errTooOften
 	}
-	a.calls(func(w *watched) { w.left = w.alarm.Stop() })
+	a.pause(true)
 	return func() {
-		a.calls(func(w *watched) {
-			if w.left > 0 { // it was there before the question
-				w.alarm.Reset(w.left)
-			}
-		})
+		a.pause(false)
 		a.asked.Unlock()
 	}, nil
 }
 
-// calls does something with the calls that are under way.
-func (a *asks) calls(do func(*watched)) {
+// pause stops the time of all requests, or has it go on.
+func (a *asks) pause(asking bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.asking = asking
 	for _, w := range a.watched {
-		do(w)
+		if asking {
+			w.left = w.alarm.Stop()
+		} else {
+			w.alarm.Reset(w.left)
+		}
 	}
 }
 

@@ -20,16 +20,12 @@ const Changed = "changed definition"
 
 // callable is a tool of the server without what its definition says.
 func (s *server) callable(tool string) *tools.Tool {
-	t := &tools.Tool{
+	return &tools.Tool{
 		Name:     callName(s.Name, tool),
 		External: true,
-		Timeout:  s.startTime() + s.timeout(), // a call may have to start the server first
+		Timeout:  s.callTime(),
 		Effect:   func(json.RawMessage) tools.Effect { return s.effect(tool) },
 	}
-	if s.Elicit != nil || s.Sample != nil {
-		t.Timeout += askTime
-	}
-	return t
 }
 
 // anything is the schema of a tool that is not known yet.
@@ -148,12 +144,10 @@ const maxRetries = 3
 // call makes a call of a tool.
 func (s *server) call(ctx context.Context, l *link, tool Definition, args json.RawMessage) (tools.Result, error) {
 	timedOut := fmt.Errorf("the MCP server %s did not answer within %v", s.Name, s.timeout())
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	alarm := tools.NewAlarm(s.timeout(), func() { cancel(timedOut) })
-	defer alarm.Stop()
+	ctx, token, stop := l.asks.watch(ctx, s.timeout(), timedOut)
+	defer stop()
 	params := &mcp.CallToolParams{Name: tool.Name, Arguments: args}
-	defer l.asks.watch(ctx, params, alarm)()
+	params.SetProgressToken(token)
 	r, err := l.session.CallTool(ctx, params)
 	for i := 0; i < maxRetries && err == nil && r.NeedsInput() && r.RequestState != ""; i++ { // it wants no input but another try
 		if err = sleep(ctx, firstPause<<i); err == nil {

@@ -84,7 +84,7 @@ func (h *Hub) Read() (*tools.Tool, error) {
 	}
 	t.External = true // it names the servers
 	for _, s := range h.servers {
-		t.Timeout = max(t.Timeout, s.startTime()+s.timeout())
+		t.Timeout = max(t.Timeout, s.callTime())
 	}
 	t.Effect = func(args json.RawMessage) tools.Effect {
 		var in readInput
@@ -116,8 +116,8 @@ func (h *Hub) use(ctx context.Context, name string, f func(context.Context, *mcp
 		return err
 	}
 	timedOut := fmt.Errorf("the MCP server %s did not answer within %v", s.Name, s.timeout())
-	ctx, cancel := tools.WithTimeout(ctx, s.timeout(), timedOut)
-	defer cancel()
+	ctx, _, stop := l.asks.watch(ctx, s.timeout(), timedOut)
+	defer stop()
 	switch err := f(ctx, l.session); {
 	case err == nil:
 		s.served()

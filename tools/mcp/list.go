@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"mylm/tools"
 )
 
 // list connects and lists the tools. Definitions that are seen first are pinned.
@@ -19,13 +17,8 @@ func (s *server) list(ctx context.Context) (Listed, error) {
 	if err != nil {
 		return Listed{Server: s.Name}, err
 	}
-	listCtx, cancel := tools.WithTimeout(ctx, s.startTime(), errListTime)
-	defer cancel()
-	live, err := s.definitions(listCtx, l, false)
+	live, err := s.definitions(ctx, l, false)
 	if err != nil {
-		if context.Cause(listCtx) == errListTime {
-			err = errListTime
-		}
 		return Listed{Server: s.Name}, fmt.Errorf("MCP server %s: %w", s.Name, inWords(err))
 	}
 	out := Listed{Server: s.Name}
@@ -63,8 +56,13 @@ func (s *server) definitions(ctx context.Context, l *link, forCall bool) ([]Defi
 	if live != nil && fresh {
 		return live, nil
 	}
+	ctx, _, stop := l.asks.watch(ctx, s.startTime(), errListTime)
+	defer stop()
 	live, problems, err := s.fetch(ctx, l)
 	if err != nil {
+		if context.Cause(ctx) == errListTime {
+			err = errListTime
+		}
 		l.mu.Lock()
 		l.stale = true
 		l.mu.Unlock()

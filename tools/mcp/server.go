@@ -164,6 +164,15 @@ func (s *Server) timeout() time.Duration { return cmp.Or(s.Timeout, defaultTimeo
 
 func (s *Server) startTime() time.Duration { return cmp.Or(s.Start, defaultStart) }
 
+// callTime bounds a call together with what may come before it: a start, and questions.
+func (s *Server) callTime() time.Duration {
+	t := s.startTime() + s.timeout()
+	if s.Elicit != nil || s.Sample != nil {
+		t += askTime
+	}
+	return t
+}
+
 const identityLen = 16
 
 // identity is a short hash of what the server is: its command and arguments, or its
