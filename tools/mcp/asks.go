@@ -165,7 +165,7 @@ func (a *asks) elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitRes
 		return nil, err
 	case p.Mode == "url" || p.URL != "" || p.RequestedSchema == nil || len(schema) > maxSchema:
 		return decline, nil
-	case secretWords().MatchString(p.Message) || secretWords().Match(schema):
+	case secretWords().MatchString(plain(p.Message + string(schema))):
 		a.server.hub.notify("the MCP server %s asked for what looks like a secret, and was refused", a.server.Name)
 		return decline, nil
 	}

@@ -448,10 +448,10 @@ func TestAsks(t *testing.T) {
 	wantText(t, call(t, r, "samples__echo", `{"text":"x"}`), "20 granted, 30 refused")
 	wantText(t, call(t, r, "roots__echo", `{"text":"x"}`), "file:///src/shop")
 	wantText(t, call(t, r, "elicits__echo", `{"text":"favourite colour"}`), "accept", "blue")
-	for _, secret := range []string{"password", "API key", "SSH_KEY", "credit card", "GitHub token"} {
+	for _, secret := range []string{"password", "API key", "SSH_KEY", "credit card", "GitHub token", "pass\u200bword"} {
 		wantText(t, call(t, r, "elicits__echo", `{"text":"`+secret+`"}`), "decline")
 	}
-	if asked != 1 || len(said) != 5 || !strings.Contains(said[0], "looks like a secret") {
+	if asked != 1 || len(said) != 6 || !strings.Contains(said[0], "looks like a secret") {
 		t.Errorf("asked %d times, the user was told %q", asked, said)
 	}
 }
