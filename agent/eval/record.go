@@ -38,7 +38,7 @@ type Log struct {
 	replies  map[string][]reply
 	outcomes []Outcome
 	has      map[string]bool // an outcome, by task and run
-	stopped  string          // why the last run of the exam stopped; "" if more has come since
+	stopped  string          // why the exam is not complete, though each task may have an outcome; "" if nothing stopped it
 }
 
 // reply is one reply of the model, as it came.
@@ -276,13 +276,16 @@ func (l *Log) addOutcome(o Outcome) error {
 	return nil
 }
 
+// notEnded is why an exam is not complete whose process was killed.
+const notEnded = "the exam has not come to its end"
+
 // whyStopped is why the exam is not complete, "" if it is: done of its tasks have an
 // outcome.
 func (l *Log) whyStopped(done, all int) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.stopped == "" && done < all {
-		return "the exam has not come to its end"
+		return notEnded
 	}
 	return l.stopped
 }
@@ -306,7 +309,9 @@ func (l *Log) add(o Outcome) {
 	if l.has[key] {
 		l.outcomes = slices.DeleteFunc(l.outcomes, func(old Outcome) bool { return taskKey(old.Task, old.Run) == key })
 	}
-	l.has[key], l.stopped = true, ""
+	if l.has[key] = true; l.stopped != "" {
+		l.stopped = notEnded
+	}
 	l.outcomes = append(l.outcomes, o)
 }
 
