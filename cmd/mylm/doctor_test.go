@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -339,4 +340,31 @@ func (p *patient) provider(wanted string) {
 	}))
 	p.t.Cleanup(server.Close)
 	p.env = []string{"OPENAI_API_KEY=" + speakKey, "OPENAI_BASE_URL=" + server.URL + "/v1"}
+}
+
+// A doctor that is interrupted finds nothing about what it was looking at.
+func TestDoctorIsInterrupted(t *testing.T) {
+	t.Parallel()
+	p := newPatient(t)
+	asked, once := make(chan struct{}), sync.Once{}
+	p.replies["/api/version"] = silent
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		once.Do(func() { close(asked) })
+		p.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	p.env = []string{"OLLAMA_HOST=" + server.URL}
+	cmd := p.command("doctor")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-asked
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if code := exitWithin(t, cmd); code != "130" || strings.Contains(out.String(), "canceled") || !strings.Contains(out.String(), "mylm: interrupted") {
+		t.Errorf("exit %s: %s", code, out.String())
+	}
 }
