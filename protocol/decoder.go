@@ -77,6 +77,7 @@ type thought struct {
 	messages bool   // its end is that of a message in the harmony format
 	first    byte   // of its tags
 	last     byte   // of what was passed on
+	quote    byte   // that is open on its line
 	text     strings.Builder
 }
 
@@ -294,7 +295,7 @@ func (d *Decoder) emitThought(s string) {
 	}
 	d.off += int64(len(s))
 	d.thought = d.thought || !blank(s)
-	d.thinking.last = s[len(s)-1]
+	d.thinking.quote, d.thinking.last = d.thinking.openQuote(s), s[len(s)-1]
 	if d.thinking.text.Len() < max(d.opts.MaxArgs, maxPassed) {
 		d.thinking.text.WriteString(s)
 	}
@@ -681,6 +682,30 @@ func (d *Decoder) message(s string) {
 	}
 }
 
+// openQuote is the quotation mark that is open on the line that s, the next piece of a
+// thought, ends in. An apostrophe, or inches, open none.
+func (t *thought) openQuote(s string) byte {
+	quote, last := t.quote, t.last
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '\n', c == quote:
+			quote = 0
+		case quote == 0 && strings.IndexByte("`\"'", c) >= 0 && strings.IndexByte("\x00 \t\n([{=:", last) >= 0:
+			quote = c
+		}
+		last = s[i]
+	}
+	return quote
+}
+
+// quotes reports whether a thought quotes a header that comes behind before, or, directly
+// behind an opening mark, a token that ends messages: a mark that never closes is no reason
+// to miss the end.
+func (t *thought) quotes(before string, m mark) bool {
+	quote := t.openQuote(before)
+	return quote != 0 && (m.tag == channel || strings.HasSuffix(string(t.last)+before, string(quote)))
+}
+
 // pushThought passes on thought up to its closing tag (H1); no call is looked for
 // in it (H2). Tags of thought in
 // it nest, but for one that is quoted as code.
@@ -706,8 +731,9 @@ func (d *Decoder) pushThought(s string) (rest string) {
 			last = s[i-1]
 		}
 		switch {
-		case d.thinking.messages && m.tag == channel && strings.IndexByte("`\"'", last) >= 0: // quoted
-			i += m.n - 1
+		case d.thinking.messages && (m.tag == channel || m.tag == turnEnd) && d.thinking.quotes(s[:i], m):
+			d.emitThought(s[:i+m.n])
+			s, i = s[i+m.n:], -1
 			continue
 		case d.thinking.messages && m.tag == channel:
 			m.n, d.thinking.depth = 0, 0
