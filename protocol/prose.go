@@ -208,10 +208,12 @@ func (f *finder) fenced(s string) guess {
 }
 
 // resultLabel is what programs write before the results in a conversation, in brackets or
-// in capitals: without either, prose has such words, too.
+// in capitals: without either, prose has such words, too. What goes on like a link, its
+// definition, a heading or, but for Mistral's token, a sentence is prose all the same.
 var resultLabel = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:\[(?i:(?:tool|function)[ _-]?(?:call[ _-])?(?:result|output|response)s?)(?:\][^(\[]|:| (?i:for|from|of) )|` +
-		`(?:TOOL|FUNCTION)[ _](?:CALL[ _])?(?:RESULT|OUTPUT|RESPONSE)S?(?: \([^)\n]*\))?[:\n])`)
+	return regexp.MustCompile(`^(?:\[TOOL_RESULTS\][^(\[:]|` +
+		`\[(?i:(?:tool|function)[ _-]?(?:call[ _-])?(?:result|output|response)s?)(?:\](?:\n|:\s*[^\s<#/.h]|:\s*h[^t]| *[{"])|:| (?i:for|from|of) )|` +
+		`(?:TOOL|FUNCTION)[ _](?:CALL[ _])?(?:RESULT|OUTPUT|RESPONSE)S?(?: \([^)\n]*\))?(?::|\n[^\n=-]))`)
 })
 
 // observed reports whether a line begins with the result of a call, which the model made
@@ -230,8 +232,8 @@ func (f *finder) observed(s string) (g guess) {
 	case strings.HasPrefix(s, label), list && known && (strings.HasPrefix(after, success) || strings.HasPrefix(after, " Error:") || strings.HasPrefix(after, " Result:")),
 		resultLabel().MatchString(line):
 		return guess{is: isOpen, invented: true}
-	case strings.HasPrefix(label, s), list && !closed && !strings.ContainsAny(inside, "\n{("), list && closed && after == "", list && known && len(after) < len(success),
-		strings.IndexByte(line, '\n') < 0 && (strings.HasPrefix(line, "TOOL") || strings.HasPrefix(line, "FUNCTION") || strings.HasPrefix("TOOL", line) || strings.HasPrefix("FUNCTION", line)):
+	case strings.HasPrefix(label, s), list && !closed && !strings.ContainsAny(inside, "\n{("), list && closed && strings.Trim(after, ": \nh") == "", list && known && len(after) < len(success),
+		strings.IndexByte(line[:max(0, len(line)-1)], '\n') < 0 && (strings.HasPrefix(line, "TOOL") || strings.HasPrefix(line, "FUNCTION") || strings.HasPrefix("TOOL", line) || strings.HasPrefix("FUNCTION", line)):
 		return f.soon(s, maxTag, 0)
 	}
 	return g
