@@ -73,7 +73,9 @@ func TestEndlessReplyIsStopped(t *testing.T) {
 		var output *calling.OutputError
 		text := ""
 		if errors.As(got.err, &output) {
-			text = got.err.Error()
+			if text = got.err.Error(); output.Usage.Output < 100 {
+				t.Errorf("%s: it cost %v", tt.name, output.Usage)
+			}
 		} else if got.end != nil {
 			text = string(got.end.Stop)
 		}

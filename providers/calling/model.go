@@ -204,6 +204,7 @@ func (g *generation) read(ctx context.Context) (Reply, error) {
 				r.Take(providers.Chunk{Stop: providers.StopLength})
 				return end(), nil
 			case repeats:
+				g.account(end(), g.corrections == 0)
 				return Reply{}, &OutputError{Replies: g.corrections + 1, Err: errRepeats, Usage: g.usage}
 			}
 		}
