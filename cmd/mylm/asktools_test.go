@@ -56,6 +56,28 @@ func TestWebFetch(t *testing.T) {
 	}
 }
 
+// A host that is refused is not offered to be allowed for the session, and what would
+// allow it is said.
+func TestWebFetchRefusedHost(t *testing.T) {
+	t.Parallel()
+	for url, offered := range map[string]bool{"http://127.0.0.1:8081/": false, "http://localhost:8081/": false, "http://[::1]:8081/": false, "http://127.0.0.2:8081/": true, "http://host.invalid/": true} {
+		t.Run(url, func(t *testing.T) {
+			t.Parallel()
+			cmd := command(t, map[string]string{"replies.txt": fetchReply(url)}, "ask", "q", "--verbose", "--allow-host", "127.0.0.2")
+			c := converse(t, cmd, "", &pty.Winsize{Rows: 24, Cols: 200})
+			c.expect("[s]top:")
+			if got := strings.Contains(c.text(), "[h]ost"); got != offered {
+				t.Errorf("[h]ost is offered: %v, want %v", got, offered)
+			}
+			c.types("y\n")
+			if !offered {
+				c.expect("--allow-host")
+			}
+			c.expect("Done.")
+		})
+	}
+}
+
 // A project cannot open a host.
 func TestProjectCannotAllowHosts(t *testing.T) {
 	t.Parallel()

@@ -133,3 +133,17 @@ func (f *fetcher) allows(t *target) bool {
 	}
 	return false
 }
+
+// Refuses reports whether no call to a host, as Host returns it, is made: it is localhost
+// or an address that is not public, and AllowHosts does not allow it. A name is looked
+// up by a call only.
+func (o Options) Refuses(host string) bool {
+	f := fetcher{}
+	for _, entry := range o.AllowHosts {
+		if a, err := parseAllowed(entry); err == nil {
+			f.allow = append(f.allow, a)
+		}
+	}
+	t, err := parseTarget("http://" + host + "/")
+	return err != nil || t.notPublic() && !f.allows(t)
+}

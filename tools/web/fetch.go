@@ -35,11 +35,20 @@ const (
 )
 
 // refusal is why something is not fetched. Its text is for the model.
-type refusal struct{ text string }
+type refusal struct {
+	text string
+	is   error // may be nil
+}
 
 func (r *refusal) Error() string { return r.text }
 
-func refuse(format string, args ...any) error { return &refusal{fmt.Sprintf(format, args...)} }
+func (r *refusal) Unwrap() error { return r.is }
+
+func refuse(format string, args ...any) error { return &refusal{text: fmt.Sprintf(format, args...)} }
+
+// ErrNotPublic is the error of a call to a host that is none of the public internet, and
+// that AllowHosts does not allow.
+var ErrNotPublic = errors.New("only pages of the public internet are fetched")
 
 // page is an answer as it came.
 type page struct {
@@ -153,8 +162,7 @@ func (f *fetcher) connect(ctx context.Context, network string, t *target) (net.C
 	}
 	for _, a := range addresses {
 		if what := notPublic(a); what != "" && !free {
-			return nil, refuse("%s is not fetched: %s is an address for %s, and only pages of the public internet are fetched. "+
-				"The user can allow the host.", t.name(), a, what)
+			return nil, &refusal{fmt.Sprintf("%s is not fetched: %s is an address for %s, and %v", t.name(), a, what, ErrNotPublic), ErrNotPublic}
 		}
 	}
 	dial := f.Dial

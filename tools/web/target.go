@@ -162,6 +162,11 @@ func (t *target) sameHost(o *target) bool {
 	return t.host == o.host && (t.port == o.port || usual(t) && usual(o))
 }
 
+// notPublic reports whether a host is none of the public internet, as far as its name says.
+func (t *target) notPublic() bool {
+	return t.host == "localhost" || t.ip.IsValid() && notPublic(t.ip) != ""
+}
+
 // preview shows the address as it will be fetched. A host that is not ASCII is
 // shown as it is looked up, because letters of other alphabets can pass for
 // Latin ones, and one that will be refused is named as such.
@@ -174,7 +179,7 @@ func (f *fetcher) preview(args json.RawMessage) string {
 	if err != nil {
 		return in.URL
 	}
-	if !f.allows(t) && (t.host == "localhost" || t.ip.IsValid() && notPublic(t.ip) != "") {
+	if !f.allows(t) && t.notPublic() {
 		return t.url.String() + "\n(this is no address of the public internet: it is refused, whatever is answered, unless the host was allowed before)"
 	}
 	if shown, err := idna.Display.ToUnicode(t.host); err == nil && shown != t.host {

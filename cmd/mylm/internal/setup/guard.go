@@ -41,11 +41,12 @@ type Guard struct {
 	person          *Person
 	Store           policy.Store
 	project         string
-	dir             string       // the workspace
-	stricterProject bool         // the project's file asks for more questions than the user
-	unstored        [][]string   // prefixes of this session that could not be stored
-	noPrefixes      bool         // stored prefixes do not apply: nothing confines commands here, or another program asks
-	unenforced      func() error // see Unenforced; nil: it is not known here
+	dir             string            // the workspace
+	stricterProject bool              // the project's file asks for more questions than the user
+	unstored        [][]string        // prefixes of this session that could not be stored
+	noPrefixes      bool              // stored prefixes do not apply: nothing confines commands here, or another program asks
+	refusesHost     func(string) bool // see web.Options; nil: none is refused
+	unenforced      func() error      // see Unenforced; nil: it is not known here
 }
 
 // NewGuard makes the policy of the settings, with what the project has added to
@@ -57,6 +58,7 @@ func NewGuard(c *config.Config, box *sandbox.Policy, workflow string, p *Person)
 		return nil, failure.Config(err)
 	}
 	g := &Guard{person: p, noPrefixes: !c.SandboxPossible() || os.Getenv(NoStoredRules) != "", project: c.Project, dir: c.Workspace}
+	g.refusesHost = web.Options{AllowHosts: config.AllowHosts.Of(c.Settings)}.Refuses
 	g.unenforced = sync.OnceValue(func() error { return Unenforced(box) })
 	users, err := stricter(config.Confirm.Of(c.Settings.Without(config.Project)), workflow)
 	g.stricterProject = err == nil && mode != users
@@ -135,6 +137,9 @@ func (g *Guard) Decision(c policy.Call) policy.Decision {
 	}
 	if d.Offer != nil && (g.noPrefixes || g.Store.Path == "") {
 		d.Offer.Prefix = nil
+	}
+	if d.Offer != nil && d.Offer.Host != "" && g.refusesHost != nil && g.refusesHost(d.Offer.Host) {
+		d.Offer.Host = "" // it would not help
 	}
 	if d.Verdict == policy.Ask && g.stricterProject {
 		d.Why += " (" + config.ProjectFile + " of this project has it so)"

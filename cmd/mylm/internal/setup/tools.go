@@ -50,6 +50,7 @@ func (b toolbox) registry(only []string) (*tools.Registry, error) {
 		return nil, err
 	}
 	reportSandbox(execute, b.c, b.box, b.notify)
+	adviseHosts(fetch)
 	all := slices.Concat(inFiles, []*tools.Tool{execute, fetch}, b.question, remembering)
 	if b.hub != nil {
 		var err error
@@ -225,6 +226,18 @@ func reportSandbox(t *tools.Tool, c *config.Config, p *sandbox.Policy, n Notify)
 			if hint := sandboxHint(result.Text, p); hint != "" {
 				result.Text += "\n" + hint
 			}
+		}
+		return result, err
+	}
+}
+
+// adviseHosts names what allows a host that web_fetch refuses.
+func adviseHosts(t *tools.Tool) {
+	run := t.Run
+	t.Run = func(ctx context.Context, args json.RawMessage) (tools.Result, error) {
+		result, err := run(ctx, args)
+		if errors.Is(err, web.ErrNotPublic) {
+			err = fmt.Errorf("%w. Only the user can allow it, with --allow-host HOST", err)
 		}
 		return result, err
 	}
