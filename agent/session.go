@@ -59,21 +59,21 @@ func (s *Session) Entries() []Entry {
 	return slices.Clone(s.entries)
 }
 
-// Joined is Entries for people to read: of a reply that the length limit cut and those that
-// continue it only the last is there, with the whole answer.
+// Joined returns the entries for people to read: where the length limit cut a reply, only the
+// last of those that continue it remains, with the whole answer.
 func (s *Session) Joined() []Entry {
-	entries := s.Entries()
-	var joined []Entry
-	for _, e := range entries {
+	entries := s.snapshot()
+	joined, cut := slices.Clone(entries), map[int]bool{}
+	for i, e := range entries {
 		if p, ok := e.Payload.(ReplyEntry); ok && p.State != nil && len(p.State.Continued) > 0 {
-			parts := p.State.Continued
-			p.Answer = answerIn(entries, append(slices.Clone(parts), e.Seq)...)
-			e.Payload = p
-			joined = slices.DeleteFunc(joined, func(e Entry) bool { return slices.Contains(parts, e.Seq) })
+			for _, seq := range p.State.Continued {
+				cut[seq] = true
+			}
+			p.Answer = answerIn(entries, append(slices.Clone(p.State.Continued), e.Seq)...)
+			joined[i].Payload = p
 		}
-		joined = append(joined, e)
 	}
-	return joined
+	return slices.DeleteFunc(joined, func(e Entry) bool { return cut[e.Seq] })
 }
 
 // snapshot is Entries without a copy, for those who only look.
