@@ -616,6 +616,9 @@ func TestEvalSave(t *testing.T) {
 			t.Errorf("%v: exit %s: %s%s", args, code, out, errs)
 		}
 	}
+	if out, _, code := h.run("eval", "-m", "m", "-m", "demo", "--form", "all", "--save", "--json"); code != "2" || !strings.Contains(out, `"partial": true`) {
+		t.Errorf("of forms that were not examined JSON says, exit %s: %s", code, out)
+	}
 	// Exams that did not come to their end save nothing. They go on together, and nothing
 	// is asked twice.
 	h.configure(before)

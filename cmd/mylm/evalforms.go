@@ -36,7 +36,7 @@ func (k *examRun) compareForms() error {
 			continue
 		}
 		if forms = append(forms, j.exam.Form); len(forms) == len(calling.Forms()) {
-			f := &formsOf{Model: j.exam.Model, Base: forms[0]}
+			f := &formsOf{Model: j.exam.Model, Base: forms[0], Partial: true}
 			if f.entry, f.place = entryOf(j.config, j.model); f.place != nil && k.cli.Bool("save") {
 				return f.place
 			}
