@@ -552,14 +552,7 @@ func (h *home) configure(text string) {
 func TestEvalSave(t *testing.T) {
 	t.Parallel()
 	const good = "<tool_call>\n{"
-	exams := "suite: words\ntools: {look: {description: Looks., rules: [{say: nothing}]}}\ntasks:\n"
-	for i := range 8 {
-		exams += fmt.Sprintf("  - {id: t%d, category: c, question: Say word %d., tools: [look], check: {answer: {all: [w%d]}}, right: [w%d], wrong: [[x], [y]]}\n", i, i, i, i)
-	}
-	suite, err := eval.Parse([]byte(exams))
-	if err != nil {
-		t.Fatal(err)
-	}
+	exams, suite := wordSuite(t, 8)
 	o := newSchool(t, evaltest.Student{Suite: suite})
 	var system string
 	o.watch(func(body []byte) {

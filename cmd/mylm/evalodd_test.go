@@ -20,20 +20,27 @@ import (
 
 	"mylm/agent/eval"
 	"mylm/agent/eval/evaltest"
+	"mylm/prompts"
 )
+
+// wordSuite is a suite of n tasks, each to say a word, and its text.
+func wordSuite(t *testing.T, n int) (text string, s *eval.Suite) {
+	text = "suite: words\ntools: {look: {description: Looks., rules: [{say: nothing}]}}\ntasks:\n"
+	for i := range n {
+		text += fmt.Sprintf("  - {id: t%d, category: c, question: Say word %d., tools: [look], check: {answer: {all: [w%d]}}, right: [w%d], wrong: [[x], [y]]}\n", i, i, i, i)
+	}
+	s, err := eval.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text, s
+}
 
 // Nothing is concluded from the forms, and nothing saved, while the exam of one of them was
 // stopped, also if each of its tasks was asked; and the list, the report and JSON say so.
 func TestStoppedForms(t *testing.T) {
 	t.Parallel()
-	exams := "suite: words\ntools: {look: {description: Looks., rules: [{say: nothing}]}}\ntasks:\n"
-	for i := range 8 {
-		exams += fmt.Sprintf("  - {id: t%d, category: c, question: Say word %d., tools: [look], check: {answer: {all: [w%d]}}, right: [w%d], wrong: [[x], [y]]}\n", i, i, i, i)
-	}
-	suite, err := eval.Parse([]byte(exams))
-	if err != nil {
-		t.Fatal(err)
-	}
+	exams, suite := wordSuite(t, 8)
 	o := newSchool(t, evaltest.Student{Suite: suite})
 	handler := o.placed.served()
 	o.placed.serveWith(func(w http.ResponseWriter, r *http.Request) {
@@ -79,6 +86,68 @@ func TestStoppedForms(t *testing.T) {
 			t.Error(text)
 		}
 		next = []string{"eval", "--resume", r.Exam.ID, "--save", "--json"}
+	}
+}
+
+// Each model's forms are compared among themselves, with the default prompt alone, and the
+// one that passes most is named. A form that has no place in the configuration is not
+// advised.
+func TestFormsOfTwo(t *testing.T) {
+	t.Parallel()
+	exams, suite := wordSuite(t, 12)
+	o := newSchool(t, evaltest.Student{Suite: suite})
+	handler := o.placed.served()
+	var healthy atomic.Bool
+	o.placed.serveWith(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		var asked asksFor
+		if json.Unmarshal(body, &asked) == nil && len(asked.Messages) > 1 {
+			system, question := asked.Messages[0].Content, asked.Messages[1].Content
+			one, mine := asked.Model == "one", strings.HasPrefix(system, "MINE")
+			if !one && !healthy.Load() && strings.Contains(system, `"TOOL_NAME", "parameters"`) { // python_tag, the last one
+				http.Error(w, `{"error":"cannot"}`, http.StatusBadRequest)
+				return
+			}
+			o.mu.Lock()
+			o.P = 0
+			if strings.Contains(system, "<tool_call>\n{") && one != mine || strings.Contains(system, "<invoke") && one && question != "Say word 0." {
+				o.P = 1
+			}
+			o.mu.Unlock()
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		handler.ServeHTTP(w, r)
+	})
+	h := newHome(t, o.placed)
+	h.configure("[models.one]\nprovider = \"ollama\"\nmodel = \"other\"\n")
+	source, err := prompts.Default().Source(prompts.SystemPrompt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"words.yaml": exams, "mine.tmpl": "MINE\n" + source} {
+		if err := os.WriteFile(filepath.Join(h.dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{{"-m", "ollama/one", "-m", "two", "--suite", "words.yaml", "--form", "all", "--prompt", "mine.tmpl"}, {"--resume", "last"}} {
+		out, errs, _ := h.run(append([]string{"eval", "--json"}, args...)...)
+		var printed struct {
+			Exams []eval.Report
+			Forms []struct {
+				Model, Better string
+				Partial       bool
+			}
+		}
+		if err := json.Unmarshal([]byte(out), &printed); err != nil || len(printed.Forms) != 2 {
+			t.Fatalf("%v: %s%s", err, out, errs)
+		}
+		if n, want := len(printed.Exams), map[bool]int{false: 15, true: 20}[healthy.Load()]; n != want {
+			t.Errorf("%d exams: %s", n, errs)
+		}
+		if one, two := printed.Forms[0], printed.Forms[1]; one.Better != "tool_call" || one.Partial || two.Better != "" || two.Partial == healthy.Load() || strings.Contains(errs, "To use it") {
+			t.Errorf("%+v: %s", printed.Forms, errs)
+		}
+		healthy.Store(true)
 	}
 }
 
