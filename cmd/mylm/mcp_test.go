@@ -45,6 +45,11 @@ func mcpServer() {
 	}
 	if os.Getenv("MCP_ASKS") != "" { // once in a call: the newest revision has it made again
 		asks(s, "deploy", &mcp.ElicitParams{Message: "Where to?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"host":{"type":"string","title":"the host"},"times":{"type":"integer"}},"required":["host"]}`)})
+		fields := map[string]any{}
+		for i := range 100 {
+			fields[fmt.Sprint("field", i)] = map[string]any{"type": "string"}
+		}
+		asks(s, "survey", &mcp.ElicitParams{Message: "Who are you?", RequestedSchema: map[string]any{"type": "object", "properties": fields}})
 		//lint:ignore SA1019 servers of today ask in this way
 		asks(s, "sum", &mcp.CreateMessageParams{MaxTokens: 10, Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "What is a heron?"}}}})
 		//lint:ignore SA1019 as above

@@ -16,7 +16,7 @@ import (
 func TestMCPAsks(t *testing.T) {
 	t.Parallel()
 	call := func(tool string) string { return toolReply("", "talk__"+tool, map[string]any{}) }
-	replies := call("deploy") + call("sum") + "=== reply\nA bird.\n" + call("where") + "=== reply\nDone.\n"
+	replies := call("deploy") + call("sum") + "=== reply\nA bird.\n" + call("where") + call("survey") + "=== reply\nDone.\n"
 	first := command(t, map[string]string{"replies.txt": replies})
 	path := filepath.Join(first.Dir, "config", "mylm", "config.toml")
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -41,6 +41,7 @@ func TestMCPAsks(t *testing.T) {
 	c.types("1\n")
 	c.expect("A bird.")
 	c.expect("file://" + first.Dir)
+	c.expect(`survey got {"action":"decline"}`) // for 100 values
 	c.expect("Done.")
 	c.exit()
 

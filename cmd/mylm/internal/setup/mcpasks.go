@@ -26,6 +26,8 @@ const (
 	sampleTime   = 5 * time.Minute
 )
 
+const elicitFields = 20 // of one question of a server, each of which is put to the user by itself
+
 // elicit asks the user for each field that a server wants.
 func (s *Setup) elicit(ctx context.Context, server, message string, schema json.RawMessage) (map[string]any, bool, error) {
 	if s.Person == nil || s.Person.Absent() != "" {
@@ -34,6 +36,9 @@ func (s *Setup) elicit(ctx context.Context, server, message string, schema json.
 	var of jsonschema.Schema
 	if err := json.Unmarshal(schema, &of); err != nil {
 		return nil, false, err
+	}
+	if len(of.Properties) > elicitFields {
+		return nil, false, nil
 	}
 	var names []string
 	for name := range of.Properties {
