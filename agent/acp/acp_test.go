@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,6 +20,10 @@ import (
 type host struct {
 	prompt func(ctx context.Context, p acp.Prompt, t *acp.Turn) (agent.StopReason, error)
 	opened int
+
+	setModel func() error // nil: any model will do
+	model    atomic.Value // the model that answers; nil: n
+	closed   atomic.Bool
 }
 
 func (h *host) Open(_ context.Context, o acp.Opening) (acp.Conversation, error) {
@@ -34,15 +39,25 @@ type conversation struct {
 	id string
 }
 
-func (c *conversation) ID() string                           { return c.id }
-func (*conversation) Entries() []agent.Entry                 { return nil }
-func (*conversation) Modes() ([]acp.Mode, string)            { return []acp.Mode{{ID: "m", Name: "M"}}, "m" }
-func (*conversation) SetMode(context.Context, string) error  { return nil }
-func (*conversation) Model() string                          { return "n" }
-func (*conversation) Models(context.Context) []string        { return nil }
-func (*conversation) SetModel(context.Context, string) error { return nil }
-func (*conversation) Commands() []acp.Command                { return nil }
-func (*conversation) Close()                                 {}
+func (c *conversation) ID() string                          { return c.id }
+func (*conversation) Entries() []agent.Entry                { return nil }
+func (*conversation) Modes() ([]acp.Mode, string)           { return []acp.Mode{{ID: "m", Name: "M"}}, "m" }
+func (*conversation) SetMode(context.Context, string) error { return nil }
+func (*conversation) Models(context.Context) []string       { return nil }
+func (*conversation) Commands() []acp.Command               { return nil }
+func (c *conversation) Close()                              { c.closed.Store(true) }
+func (c *conversation) Model() string {
+	if m, ok := c.model.Load().(string); ok {
+		return m
+	}
+	return "n"
+}
+func (c *conversation) SetModel(context.Context, string) error {
+	if c.host.setModel == nil {
+		return nil
+	}
+	return c.host.setModel()
+}
 func (*conversation) Describe(name string, _ json.RawMessage, _ bool) acp.View {
 	return acp.View{Title: name, Kind: acp.KindOther}
 }

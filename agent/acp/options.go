@@ -29,26 +29,20 @@ func (s *session) options() []sdk.SessionConfigOption {
 		values = append(values, sdk.SessionConfigSelectOption{Value: sdk.SessionConfigValueId(m.ID), Name: m.Name, Description: sdk.Ptr(m.Description)})
 	}
 	all := []sdk.SessionConfigOption{selection(optionMode, "Mode", sdk.SessionConfigOptionCategoryMode, mode, values)}
-	names, current := s.modelNames()
+	current := s.conversation.Model()
 	if current == "" {
 		return all
 	}
 	values = nil
-	for _, name := range names {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.told = current; !slices.Contains(s.models, current) {
+		s.models = append(s.models, current)
+	}
+	for _, name := range s.models {
 		values = append(values, sdk.SessionConfigSelectOption{Value: sdk.SessionConfigValueId(name), Name: name})
 	}
 	return append(all, selection(optionModel, "Model", sdk.SessionConfigOptionCategoryModel, current, values))
-}
-
-// modelNames are the models that can be chosen, and the one that is.
-func (s *session) modelNames() (names []string, current string) {
-	current = s.conversation.Model()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.told = current; current != "" && !slices.Contains(s.models, current) {
-		s.models = append(s.models, current)
-	}
-	return slices.Clone(s.models), current
 }
 
 // tellModel tells the editor that another model answers, if that is so.
@@ -63,12 +57,18 @@ func (s *session) tellModel() {
 
 // setModel has another model answer, once the prompt that is being answered is.
 func (s *session) setModel(ctx context.Context, name string) error {
-	if names, _ := s.modelNames(); !slices.Contains(names, name) {
+	s.mu.Lock()
+	offered := slices.Contains(s.models, name)
+	s.mu.Unlock()
+	if !offered {
 		return Errorf(CodeInvalidParams, "there is no model %q to choose", name)
 	}
 	select {
 	case s.working <- struct{}{}:
 		defer func() { <-s.working }()
+		if s.server.live(s.id) != s {
+			return Errorf(CodeNotFound, "the session %q was closed", s.id)
+		}
 		return s.conversation.SetModel(ctx, name)
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -94,6 +94,7 @@ func (s *server) setOption(p *sdk.SetSessionConfigOptionRequest) (work, error) {
 	}
 	return func(ctx context.Context) (answer, error) {
 		if err := set(ctx, string(v.Value)); err != nil {
+			live.tellModel() // another request may have been answered with the one that failed
 			return answer{}, err
 		}
 		return answer{result: sdk.SetSessionConfigOptionResponse{ConfigOptions: live.options()}}, nil

@@ -75,7 +75,7 @@ func (s *session) cancel() {
 	}
 }
 
-// wait waits until the last turn has ended.
+// wait waits until the last turn has ended, and a change of the model that has begun.
 func (s *session) wait(ctx context.Context) {
 	s.mu.Lock()
 	last := s.turn
@@ -85,6 +85,11 @@ func (s *session) wait(ctx context.Context) {
 		case <-last.ended:
 		case <-ctx.Done():
 		}
+	}
+	select {
+	case s.working <- struct{}{}:
+		<-s.working
+	case <-ctx.Done():
 	}
 }
 
