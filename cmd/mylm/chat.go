@@ -328,6 +328,7 @@ func (t *talk) advised(err error) error {
 	f.Hint = regexp.MustCompile(`mylm ask -m (\S+) "[^"]*"`).ReplaceAllString(f.Hint, "/model $1")
 	f.Hint = strings.NewReplacer(
 		"allow everything in this run with --yes.", "allow everything with /yolo on.",
+		hintQuestion, "", hintList, "/sessions lists those of this project.",
 		"mylm sessions show", "!mylm sessions show", "mylm undo --list", "!mylm undo --list",
 	).Replace(f.Hint)
 	if strings.Contains(strings.NewReplacer("(", " ", "\n", " ", "!mylm undo --list", "").Replace(" "+f.Hint), " --") {

@@ -138,7 +138,7 @@ func TestChatLongCall(t *testing.T) {
 	t.Parallel()
 	s := startChat(t, commandReplies("touch made\\n"+strings.Repeat("echo hidden\\n", 100)+"echo last"), 80, 24)
 	s.says("go")
-	s.shows("not shown.")
+	s.shows("(d shows all of it, Y allows it unseen)")
 	s.types("y")
 	s.shows("Not all of it is shown")
 	s.types("d")

@@ -92,3 +92,44 @@ func TestChatUnanswered(t *testing.T) {
 	s.says("/retry")
 	s.shows("> /retry\n\n> my precious message\nHello.\n")
 }
+
+// Hints in a chat name what can be typed there.
+func TestChatHints(t *testing.T) {
+	t.Parallel()
+	cmd := saved(command(t, map[string]string{"replies.txt": hello}, "ask", "heron"))
+	for range 21 {
+		if out, err := again(cmd, "ask", "heron").CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	s := chatOn(t, again(cmd, "chat"), 120, 50)
+	s.says("/resume nosuch")
+	s.shows("there is no such session\n  /sessions lists those of this project.\n")
+	s.says("/sessions")
+	s.shows("there are more: !mylm sessions list --limit 0 lists all\n")
+}
+
+// A search that finds no other text keeps the one that it found.
+func TestChatSearchEarlier(t *testing.T) {
+	t.Parallel()
+	s := startChat(t, hello, 80, 24)
+	s.says("a long day")
+	s.shows("1 turn")
+	s.types(ctrlR + "long")
+	s.shows("> a long day\nsearch: long\n")
+	s.types(ctrlR)
+	s.shows("> a long day\nno earlier one: long\n")
+	s.types("x")
+	s.shows("not found: longx\n")
+}
+
+// mylm alone says why it holds no conversation on a terminal without a cursor.
+func TestNoChatOnDumbTerminal(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, nil)
+	cmd.Env = append(cmd.Env, "TERM=dumb")
+	s := onScreen(t, cmd, 120, 24)
+	if code := s.exit(); code != "2" || !strings.Contains(s.text(), "TERM is dumb") {
+		t.Errorf("exit %s on\n%s", code, s.text())
+	}
+}

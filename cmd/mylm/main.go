@@ -122,18 +122,25 @@ mylm doctor                               # what is missing, and what to do abou
 		Action: func(c *cli.Context) error {
 			if name := c.Args().First(); name != "" {
 				question := term.Echoed(strings.Join(c.Args().Slice(), " "))
+				if c.NArg() > 2 { // a question, whose first word may be like a command's name
+					return failure.Usage("there is no command %q", term.Echoed(name)).WithHint("To ask a question: mylm ask \"" + question + "\"\nmylm help lists the commands.")
+				}
 				return cmdline.Missing(c.Command, name, "mylm help lists the commands; to ask a question: mylm ask \""+question+"\"")
 			}
 			if c.Bool("version") {
 				return printVersion(s)
 			}
-			if canChat(s) == nil {
+			err := canChat(s)
+			if err == nil {
 				return runCommand(c.Context, s, "chat")
 			}
 			if !term.IsTerminal(s.In) {
 				if piped, err := readStdin(c.Context, s.In, stdinPatience, s); err != nil || len(piped) > 0 {
 					return cmp.Or(err, error(failure.Usage("mylm alone holds a conversation, and stdin is no terminal").WithHint("To ask what comes from a pipe or a file: mylm ask -\nmylm help lists the commands.")))
 				}
+			}
+			if term.IsTerminal(s.In) && s.OutTTY && os.Getenv("TERM") == "dumb" {
+				return err
 			}
 			return cmdline.Help(c.Command, s)
 		},

@@ -191,7 +191,7 @@ func listCommand(s *term.Screen) *cli.Command {
 			case len(all) == 0:
 				r.screen.Say("mylm: nothing of the kind is remembered; --global lists all projects")
 			case more:
-				r.screen.Dim("there are more: --limit 0 lists all")
+				r.screen.Dim(moreListed(r.screen, "mylm memory search QUERY"))
 			}
 			return nil
 		}),

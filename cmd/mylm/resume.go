@@ -91,7 +91,7 @@ func openSession(c *cli.Context, screen *term.Screen, name string, asks bool) (*
 	id, err := k.find(ctx, name)
 	if errors.Is(err, journal.ErrNotFound) {
 		if last, _, failed := k.last(ctx); failed == nil && last != nil {
-			return nil, failure.Usage("%v", err).WithHint(hintList + "\nA question goes after the ID: mylm resume last \"...\"")
+			return nil, failure.Usage("%v", err).WithHint(hintList + hintQuestion)
 		}
 	}
 	if err != nil {
@@ -256,7 +256,10 @@ func (k *sessionsRun) replied(ctx context.Context, id string) bool {
 	return slices.ContainsFunc(entries, func(e agent.Entry) bool { return e.Kind() == agent.EntryReply })
 }
 
-const hintList = "mylm sessions list shows what there is; --global that of all projects."
+const (
+	hintList     = "mylm sessions list shows what there is; --global that of all projects."
+	hintQuestion = "\nA question goes after the ID: mylm resume last \"...\""
+)
 
 // damaged is the failure of a session that cannot be read, or only in part.
 func damaged(err error) *failure.Error {

@@ -102,13 +102,22 @@ func listSessionsCommand(s *term.Screen) *cli.Command {
 			case len(all) == 0:
 				k.screen.Say("mylm: there is no session")
 			case more:
-				k.screen.Dim("there are more: --limit 0 lists all")
+				k.screen.Dim(moreListed(k.screen, "mylm sessions list"))
 			case hidden > 0:
 				k.screen.Dim(term.Plural(hidden, "session") + " without a reply not shown: --all lists them, too")
 			}
 			return nil
 		}),
 	}
+}
+
+// moreListed says how to list all. In a conversation that is another command.
+func moreListed(s *term.Screen, command string) string {
+	all := "--limit 0 lists all"
+	if s.Typed("") != "" {
+		all = s.Typed(command + " " + all)
+	}
+	return "there are more: " + all
 }
 
 // listed are the sessions to list, whether there are more, and how many of those

@@ -114,7 +114,7 @@ func (m *model) approvalRows(d *dialog) (rows []string) {
 			rows = append(rows, m.diffRow(d, row))
 		}
 		if view.Unseen != "" {
-			rows = append(rows, m.wrap(term.NoteStart+view.Unseen+": not shown.")...)
+			rows = append(rows, m.wrap(term.NoteStart+"(d shows all of it, Y allows it unseen)")...)
 		}
 	}
 	why := "Why you are asked: " + term.OneLine(term.Visible(a.Why), 200)

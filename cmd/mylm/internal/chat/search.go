@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -14,18 +15,20 @@ type search struct {
 	query  string
 	at     int    // the text that was found; len of the history: none
 	before string // what was in the editor
-	failed bool
+	failed string // why nothing, or no other, was found; "" if something was
 }
 
 // find looks for the query before an entry.
 func (s *search) find(h *history, before int) {
 	for i := min(before, len(h.all)) - 1; i >= 0; i-- {
 		if s.query != "" && strings.Contains(strings.ToLower(h.all[i]), strings.ToLower(s.query)) {
-			s.at, s.failed = i, false
+			s.at, s.failed = i, ""
 			return
 		}
 	}
-	s.failed = s.query != ""
+	if s.failed = ""; s.query != "" {
+		s.failed = "not found: "
+	}
 }
 
 func (s *search) found(h *history) string {
@@ -41,7 +44,9 @@ func (m *model) searchKey(k tea.KeyPressMsg) (used bool) {
 	s := m.search
 	switch name := k.String(); {
 	case name == "ctrl+r":
-		s.find(m.history, s.at)
+		if s.find(m.history, s.at); s.failed != "" && s.at < len(m.history.all) {
+			s.failed = "no earlier one: "
+		}
 	case name == "backspace":
 		if r := []rune(s.query); len(r) > 0 {
 			s.query = string(r[:len(r)-1])
@@ -64,10 +69,7 @@ func (m *model) searchKey(k tea.KeyPressMsg) (used bool) {
 // searchRows draw the search.
 func (m *model) searchRows() ([]string, place) {
 	s := m.search
-	label := "search: "
-	if s.failed {
-		label = "not found: "
-	}
+	label := cmp.Or(s.failed, "search: ")
 	head := ansi.Truncate(label+term.Visible(s.query), m.columns()-1, "…")
 	found := ansi.Truncate(prompt+term.OneLine(term.Visible(s.found(m.history)), 500), m.columns(), "…")
 	return []string{found, head}, place{m.method.StringWidth(head), 1}
