@@ -32,7 +32,7 @@ func (k *examRun) compareForms() error {
 	seen := map[string][]string{} // forms by model
 	for _, j := range k.jobs {
 		forms := seen[j.exam.Model]
-		if j.exam.Prompt != "" || slices.Contains(forms, j.exam.Form) {
+		if slices.Contains(forms, j.exam.Form) { // with the template of --prompt, which comes last
 			continue
 		}
 		if forms = append(forms, j.exam.Form); len(forms) == len(calling.Forms()) {
@@ -55,7 +55,7 @@ func entryOf(c *config.Config, m *setup.Model) (config.Entry, error) {
 	}
 	provider, name := config.SplitModel(m.Name)
 	e := config.Entry{Name: m.Name, Provider: provider, Model: name}
-	if err := e.Check(); err != nil || m.Local() {
+	if err := e.Check(); err != nil {
 		return e, failure.Usage("the form of %s has no place in the configuration: no entry can have that name", term.Echoed(m.Name)).
 			WithHint("Give the model an entry, [models.NAME], with provider and model (docs/models.md), and examine it by that name.")
 	}
@@ -67,7 +67,7 @@ func entryOf(c *config.Config, m *setup.Model) (config.Entry, error) {
 func (f *formsOf) judge(o examsOutput) error {
 	examined, best := 0, 0.0
 	for _, r := range o.reports {
-		if r.Exam.Model == f.Model && r.Exam.Prompt == "" && r.Stopped == "" {
+		if r.Exam.Model == f.Model && r.Stopped == "" {
 			examined++
 		}
 	}
