@@ -186,3 +186,13 @@ func watched(t *testing.T) {
 		t.Errorf("the note outside is %q, %v", text, err)
 	}
 }
+
+// Notes of names that are long when encoded fit into the pipe, which nobody reads yet.
+func TestLongRefusals(t *testing.T) {
+	p := sandbox.Policy{Workspace: t.TempDir(), Watch: true}
+	line := `n=$(head -c 245 /dev/zero | tr '\0' '\1'); for i in $(seq 60); do (: >"/usr/$n$i") 2>/dev/null; done; echo end`
+	out, report := inWall(t, p, []string{everydayPath}, line)
+	if out != "end\n" || len(report.Refusals) == 0 || report.Abandoned {
+		t.Errorf("%q, %d refusals, abandoned %v", out, len(report.Refusals), report.Abandoned)
+	}
+}

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path"
@@ -25,7 +26,7 @@ type warden struct {
 	listener int
 
 	noted map[Refusal]bool // without the program
-	size  int              // of the texts that were reported
+	size  int              // of the reports, in bytes
 }
 
 func newWarden(b bounds, send func(note)) *warden {
@@ -158,20 +159,28 @@ func (r *request) refuse(f Refusal, errno unix.Errno) verdict {
 	return verdict{errno: errno}
 }
 
-// longestPath is how much of a path is reported.
-const longestPath = 512
+// Bounds in bytes of what is reported. All reports must fit into a pipe, of usually 64
+// KiB, that is read only after the command has ended.
+const (
+	longestPath = 512
+	maxReports  = 48 << 10
+)
 
-// note reports a refusal once. All reports must fit into a pipe that is read only
-// after the command has ended.
+// note reports a refusal once.
 func (w *warden) note(f Refusal, program string) {
 	f.Path = f.Path[:min(len(f.Path), longestPath)]
-	if w.noted[f] || len(w.noted) == MaxRefusals || w.size > longestPath*MaxRefusals {
+	if w.noted[f] || len(w.noted) == MaxRefusals {
 		return
 	}
+	n := note{Refusal: &f}
 	w.noted[f] = true
-	w.size += len(f.Path) + len(f.Address) + len(f.Detail)
 	f.Program = program
-	w.send(note{Refusal: &f})
+	text, err := json.Marshal(n) // of control characters it is much longer
+	if err != nil || w.size+len(text) > maxReports {
+		return
+	}
+	w.size += len(text)
+	w.send(n)
 }
 
 // other judges a call about a process: those about its own descendants pass.
