@@ -59,7 +59,7 @@ func (f *fake) handler(t *testing.T, events bool) http.HandlerFunc {
 // What is no tool costs itself, and not the list.
 func TestListOverHTTP(t *testing.T) {
 	t.Parallel()
-	list := `{"jsonrpc":"2.0","id":ID,"result":{"tools":[{"name":7,"inputSchema":{"type":"object"}},8,` + `{"name":"echo","description":"<b>","inputSchema":{"type":"object"}}]}}`
+	list := `{"jsonrpc":"2.0","id":ID,"result":{"tools":[{"name":7,"description":"` + strings.Repeat("long ", 2000) + `","inputSchema":{"type":"object"}},8,{"name":"echo","description":"<b>","inputSchema":{"type":"object"}}]}}`
 	for _, events := range []bool{false, true} {
 		s := overHTTP(t, &fake{mode: "good", answers: map[string]string{"tools/list": list}}, events)
 		h := hub(t, mcp.Options{Servers: []mcp.Server{s}})
