@@ -151,7 +151,12 @@ func (x *resolver) elementText(e elem) string {
 		x.cut()
 	}
 	x.pos += end
-	return x.text(e, value)
+	value = x.text(e, value)
+	written := asWritten(value)
+	if written != value {
+		x.repair("escape", x.pos)
+	}
+	return written
 }
 
 // fromChildren makes an object of arguments that had elements of their own.

@@ -338,9 +338,14 @@ func (r *reader) str(p place) {
 }
 
 // escape reads a backslash and what it escapes (V8). Half a surrogate pair
-// is refused (V10).
+// is refused (V10), and one of Neutralise's dropped (E7).
 func (r *reader) escape() {
 	rest := r.src[r.pos:]
+	if r.src[r.pos-1] == '<' && isGuarded(rest[1:]) {
+		r.repair("escape", r.pos)
+		r.pos++
+		return
+	}
 	if len(rest) < 2 || rest[1] == 'u' && len(rest) < 6 {
 		r.cut()
 	}
