@@ -587,6 +587,9 @@ func TestEvalSave(t *testing.T) {
 	if want := strings.Replace(before, "\"ollama\"\n", "\"ollama\"\nform = \"tool_call\"\n", 1); config() != want || !strings.Contains(errs, `saved: form = "tool_call" in [models.mine] of `) {
 		t.Errorf("%s\nthe file is\n%s", errs, config())
 	}
+	if out, _, _ := h.run("models"); !strings.Contains(out, "8 of 8 words, tool_call") {
+		t.Errorf("the score is not that of the form that is set: %s", out)
+	}
 	h.run("ask", "-m", "mine", "hello")
 	o.mu.Lock()
 	if !strings.Contains(system, good) {

@@ -58,16 +58,34 @@ func (s *score) String() string {
 }
 
 // lastScores are the results of each model's last exam that came to its end, with the
-// prompt that every run has. Exams that cannot be read are no reason not to list models.
+// prompt that every run has, and in the form that is set for the model if there is one
+// in that. Exams that cannot be read are no reason not to list models.
 func (l *modelsRun) lastScores() map[string]*score {
 	all, _ := listExams(l.cli.Context)
 	scores := map[string]*score{}
 	for _, e := range all {
-		if name := modelKey(e.Exam.Model); e.Stopped == "" && e.Exam.Prompt == "" && scores[name] == nil {
-			scores[name] = &score{e.Exam.ID, e.Exam.Suite, cmp.Or(e.Exam.Form, string(calling.ToolCode)), e.Total.Passed, e.Total.Of}
+		if e.Stopped != "" || e.Exam.Prompt != "" {
+			continue
+		}
+		name, form := modelKey(e.Exam.Model), cmp.Or(e.Exam.Form, string(calling.ToolCode))
+		set := l.formOf(e.Exam.Model)
+		if old := scores[name]; old == nil || form == set && old.Form != set {
+			scores[name] = &score{e.Exam.ID, e.Exam.Suite, form, e.Total.Passed, e.Total.Of}
 		}
 	}
 	return scores
+}
+
+// formOf is the form of calls that is set for a model; for auto, the default one.
+func (l *modelsRun) formOf(model string) string {
+	s := l.settings
+	if e, ok := l.entries[model]; ok {
+		s = append(config.Settings{e.Layer()}, s...)
+	}
+	if form := config.Form.Or(s, ""); slices.Contains(formNames(), form) {
+		return form
+	}
+	return string(calling.ToolCode)
 }
 
 // modelKey is a model's name as exams and lists have it in common.
