@@ -292,6 +292,11 @@ func TestWatchedInWatched(t *testing.T) {
 		if out, code := c.run(c.mylm, "ask", "-m", "demo", "--yes", "--no-save", "run `sh inner.sh`"); code != "0" || !strings.Contains(out, "42 within") {
 			t.Errorf("exit %s: %s", code, out)
 		}
+		// The strict sandbox is impossible in another: the command needs approval.
+		check(t, os.WriteFile(c.ws+"/strict.sh", []byte("cd inner && ../mylm ask -m demo --no-save 'run `echo $((6 * 7)) within`' 2>&1\n"), 0o644))
+		if out, _ := c.run(c.mylm, "ask", "-m", "demo", "--yes", "--no-save", "run `sh strict.sh`"); !strings.Contains(out, "denied") {
+			t.Error(out)
+		}
 	})
 }
 

@@ -141,7 +141,7 @@ func (h *helper) becomeCommand() error {
 		err = strictCalls(b.AllowNet, b.Strict.Metadata, b.Strict.Signals).installListening(listenerSocket)
 	case b.Watch:
 		err = watchedCalls(b.AllowNet).installListening(listenerSocket)
-		if errors.Is(err, unix.EBUSY) { // this is a sandbox in one that reports already
+		if errors.Is(err, unix.EBUSY) { // a filter of the container reports already
 			err = systemCalls(b.AllowNet, refuse).install()
 		}
 	default:
