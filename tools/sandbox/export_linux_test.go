@@ -12,10 +12,10 @@ func Unscoped() (undo func()) {
 // can read.
 func StrictlyReadable() []string { return append(append([]string{}, programs...), facts...) }
 
-// AskedTemp bounds the temporary space of commands that are not Strict, until the
-// function that it returns is called.
-func AskedTemp(bytes int64) (undo func()) {
-	was := askedTemp
-	askedTemp = bytes
-	return func() { askedTemp = was }
+// Asked bounds the temporary space in bytes, and the tasks, of commands that are not
+// Strict, until the function that it returns is called.
+func Asked(temp int64, tasks int) (undo func()) {
+	wasTemp, wasTasks := askedTemp, askedTasks
+	askedTemp, askedTasks = temp, tasks
+	return func() { askedTemp, askedTasks = wasTemp, wasTasks }
 }

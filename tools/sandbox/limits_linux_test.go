@@ -41,17 +41,21 @@ func strictLimits(t *testing.T) {
 	}
 }
 
-// Other commands have a quota on temporary space, too, which is removed in the end.
-func TestTemporarySpace(t *testing.T) {
+// Other commands have quotas, too. Their temporary space is removed in the end.
+func TestAskedLimits(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
-	defer sandbox.AskedTemp(20 << 20)()
+	defer sandbox.Asked(20<<20, 20)()
 	for _, mode := range []sandbox.Mode{sandbox.Workspace, sandbox.ReadOnly} {
 		p := sandbox.Policy{Mode: mode, Workspace: t.TempDir()}
 		_, report := inWall(t, p, []string{everydayPath}, `head -c 30000000 /dev/zero >"$TMPDIR/x"; sleep 60`)
 		if len(report.Refusals) != 1 || report.Refusals[0].String() != "limit 20 MiB of temporary space" {
 			t.Errorf("%s: refused %v", mode, report.Refusals)
 		}
+	}
+	_, report := inWall(t, sandbox.Policy{Workspace: t.TempDir(), Watch: true}, []string{everydayPath}, `for i in $(seq 30); do sleep 9 & done; wait`)
+	if len(report.Refusals) != 1 || report.Refusals[0].String() != "limit 20 processes and threads" {
+		t.Errorf("refused %v", report.Refusals)
 	}
 	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
 		t.Errorf("%v is left, %v", left, err)

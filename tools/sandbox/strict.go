@@ -17,11 +17,12 @@ const (
 	maxOpen      = 1024      // descriptors of a process
 )
 
-// The quota on temporary space of other commands keeps a disk from filling up. It
-// is more than a build takes.
+// The quotas of other commands keep a disk from filling up, and the machine from
+// standing still. They are more than a build takes.
 var (
 	askedTemp      int64 = 8 << 30
 	askedTempFiles       = 500_000
+	askedTasks           = 8192 // root is not held to RLIMIT_NPROC
 )
 
 // harmlessNames are the environment variables that a strict command gets, beside

@@ -132,7 +132,7 @@ func (g *Guard) confine(p Policy, env []string) (*bounds, []string, error) {
 	if err := linkToHome(p.Home, home, p.Reads); err != nil {
 		return nil, nil, err
 	}
-	b := &bounds{Writes: []string{temp, home}, Reads: p.Reads, AllowNet: p.AllowNet, Quota: quota{Temp: Real(g.temp.Path), Bytes: askedTemp, Files: askedTempFiles}}
+	b := &bounds{Writes: []string{temp, home}, Reads: p.Reads, AllowNet: p.AllowNet, Quota: quota{Temp: Real(g.temp.Path), Bytes: askedTemp, Files: askedTempFiles, Tasks: askedTasks}}
 	b.Watch = p.Watch && !p.strict() && checkStrict() == nil
 	if p.strict() {
 		b.Quota = quota{Temp: b.Quota.Temp, Bytes: maxTemp, Files: maxTempFiles, Memory: p.MaxMemory, Tasks: maxTasks}
