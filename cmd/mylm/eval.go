@@ -262,6 +262,9 @@ func showExamCommand(s *term.Screen) *cli.Command {
 			if c.NArg() > 1 {
 				return failure.Usage("eval show takes one exam").WithHint("mylm eval compare takes two.")
 			}
+			if err := checkOutput(c); err != nil {
+				return err
+			}
 			l, r, err := keptReport(c.Context, cmp.Or(c.Args().First(), "last"))
 			if err != nil {
 				return err
@@ -293,6 +296,9 @@ in which one exam did better. A task that was asked several times counts once.`,
 			if c.NArg() != 2 {
 				return failure.Usage("eval compare takes two exams").WithHint("mylm eval list shows their ids.")
 			}
+			if err := checkOutput(c); err != nil {
+				return err
+			}
 			var reports []*eval.Report
 			for _, name := range c.Args().Slice() {
 				_, r, err := keptReport(c.Context, name)
@@ -313,7 +319,8 @@ in which one exam did better. A task that was asked several times counts once.`,
 				return err
 			}
 			if c.Bool("json") {
-				return term.PrintJSON(s.Out, map[string]any{"a": reports[0].Exam, "b": reports[1].Exam, "comparison": both, "better": both.Better()})
+				a, b := reports[0].Exam.ID, reports[1].Exam.ID
+				return term.PrintJSON(s.Out, examComparison{A: a, B: b, Comparison: both, Adjusted: both.P, Better: map[string]string{"A": a, "B": b}[both.Better()]})
 			}
 			s.Answer(comparisonText(reports[0], reports[1], both, both.P))
 			return nil

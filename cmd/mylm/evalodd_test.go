@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -290,5 +291,36 @@ func TestKilledWorkspace(t *testing.T) {
 	_ = held.Wait()
 	if out, err := command("m").CombinedOutput(); err != nil || left() != 0 {
 		t.Errorf("%v, %d directories of a process that was killed: %s", err, left(), out)
+	}
+}
+
+// What the flags of the output cannot have together, or a chart that cannot be written,
+// is refused before anything is asked. A comparison has the same form in all of JSON.
+func TestExamOutput(t *testing.T) {
+	t.Parallel()
+	o := newSchool(t, evaltest.Student{Suite: eval.Smoke(), P: 1})
+	h := newHome(t, o.placed)
+	for _, args := range [][]string{{"--json", "--markdown"}, {"--chart", "-"}, {"--chart", "gone/x.svg"}, {"--chart", "."}} {
+		if out, errs, code := h.run(append([]string{"eval", "-m", "m", "--suite", "smoke"}, args...)...); code != "2" || strings.Contains(out, "12/12") || len(o.counts()) > 0 {
+			t.Errorf("%v: exit %s: %s%s", args, code, out, errs)
+		}
+	}
+	out, errs, code := h.run("eval", "-m", "m", "-m", "m", "--suite", "smoke", "--json", "--chart", "two.svg")
+	var all struct{ Comparisons []map[string]any }
+	if err := json.Unmarshal([]byte(out), &all); err != nil || code != "0" || len(all.Comparisons) != 1 {
+		t.Fatalf("exit %s, %v: %s%s", code, err, out, errs)
+	}
+	c := all.Comparisons[0]
+	a, _ := c["a"].(string)
+	b, _ := c["b"].(string)
+	out, errs, _ = h.run("eval", "compare", a, b, "--json")
+	var one map[string]any
+	if err := json.Unmarshal([]byte(out), &one); err != nil || !reflect.DeepEqual(one, c) {
+		t.Errorf("%v: eval prints %v, compare %s%s", err, c, out, errs)
+	}
+	for _, args := range [][]string{{"show", "last", "--json", "--markdown"}, {"show", "last", "--chart", "-"}, {"compare", a, b, "--chart", "-"}} {
+		if out, errs, code := h.run(append([]string{"eval"}, args...)...); code != "2" {
+			t.Errorf("%v: exit %s: %s%s", args, code, out, errs)
+		}
 	}
 }

@@ -57,8 +57,8 @@ func newExamRun(c *cli.Context, out *examsOutput) (*examRun, error) {
 	if k.budget, err = parseBudget(c.String("budget")); err != nil {
 		return nil, err
 	}
-	if c.Bool("json") && c.Bool("markdown") {
-		return nil, failure.Usage("--json and --markdown exclude each other")
+	if err := checkOutput(c); err != nil {
+		return nil, err
 	}
 	if c.IsSet("resume") {
 		return k, k.resume()

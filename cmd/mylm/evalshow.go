@@ -96,7 +96,8 @@ func (o examsOutput) print() error {
 
 // examComparison compares the first exam with another one.
 type examComparison struct {
-	A, B string
+	A string `json:"a"` // the exams' ids
+	B string `json:"b"`
 	eval.Comparison
 	Adjusted float64 `json:"p_adjusted"` // for several comparisons: Holm
 	Better   string  `json:"better"`     // the exam that is better beyond chance; "": none
@@ -131,12 +132,7 @@ func (o examsOutput) compare() (all []examComparison) {
 		c.Adjusted = p
 		adjusted := c.Comparison
 		adjusted.P = p
-		switch adjusted.Better() {
-		case "A":
-			c.Better = c.A
-		case "B":
-			c.Better = c.B
-		}
+		c.Better = map[string]string{"A": c.A, "B": c.B}[adjusted.Better()]
 	}
 	return all
 }
@@ -207,6 +203,34 @@ func taskName(o eval.Outcome, runs int) string {
 func rateText(r eval.Row) string { return fmt.Sprintf("%d/%d %.0f%%", r.Passed, r.Of, 100*r.Rate) }
 
 func intervalText(r eval.Row) string { return fmt.Sprintf("%.0f-%.0f%%", 100*r.Low, 100*r.High) }
+
+// checkOutput refuses flags of the output that exclude each other, and a chart that
+// cannot be written.
+func checkOutput(c *cli.Context) error {
+	if c.Bool("json") && c.Bool("markdown") {
+		return failure.Usage("--json and --markdown exclude each other")
+	}
+	path := c.String("chart")
+	if path == "" {
+		return nil
+	}
+	if path == "-" {
+		return failure.Usage("--chart needs the name of a file")
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		return failure.Usage("--chart: %s is a directory", term.Echoed(path))
+	case !errors.Is(err, os.ErrNotExist):
+		return nil // writing it shows whether it can be
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return failure.Usage("--chart: %w", err)
+	}
+	_ = f.Close()
+	return os.Remove(path)
+}
 
 // writeChart writes the chart that the flag --chart names.
 func writeChart(c *cli.Context, reports []*eval.Report) error {
