@@ -123,11 +123,11 @@ func checkFile(path string, w *Words) error {
 	return w.check(string(text), false)
 }
 
-// check returns what does not hold for a text. In an answer, what is denied, or is one
-// of two things, is not said.
+// check returns what does not hold for a text. In an answer, what is denied is not said, and
+// nothing that has to be said is one of two things.
 func (w *Words) check(text string, answer bool) error {
 	in := plainText(text)
-	holds := func(part string) bool { return holdsPart(in, part, answer) }
+	holds := func(part string) bool { return holdsPart(in, part, answer, answer) }
 	for _, part := range w.All {
 		if !holds(part) {
 			return fmt.Errorf("lacks %q: %s", part, short(text))
@@ -137,7 +137,7 @@ func (w *Words) check(text string, answer bool) error {
 		return fmt.Errorf("has none of %q: %s", w.Any, short(text))
 	}
 	for _, part := range w.None {
-		if holds(part) {
+		if holdsPart(in, part, answer, false) {
 			return fmt.Errorf("has %q: %s", part, short(text))
 		}
 	}
@@ -159,7 +159,7 @@ func (w *Words) check(text string, answer bool) error {
 }
 
 // reading is what it takes to find a part in a text. Few commands need it.
-var reading = sync.OnceValue(func() (r struct{ thousands, numeral, threes, notBefore, group, notAfter, denied, deniedAfter, either *regexp.Regexp }) {
+var reading = sync.OnceValue(func() (r struct{ thousands, numeral, threes, notBefore, group, notAfter, denied, contrast, deniedAfter, orBefore, orAfter *regexp.Regexp }) {
 	r.thousands = regexp.MustCompile("(\\d)[,'’\u00a0\u202f](\\d{3})\\b")
 	r.numeral = regexp.MustCompile(`^\d+(\\\.\d+)?$`) // as an expression
 	r.threes = regexp.MustCompile(`^(\d{3})+(\D|$)`)
@@ -172,9 +172,11 @@ var reading = sync.OnceValue(func() (r struct{ thousands, numeral, threes, notBe
 
 	// What stands before or after something in an answer that does not say it.
 	r.denied = regexp.MustCompile(`(n't|(^|\PL)(not|never|neither|nor|than|without|unlike|(all|anything) but|instead of|nicht|не))` +
-		`( (a|about|an|any|at|be|by|called|exactly|for|from|go|in|is|it|it's|like|named|of|on|say|that|the|to|advertise|article|believe|contain|crate|customer|depot|dock|entry|hold|number|server|think))* ["'($]*$` +
-		`|(^|\PL)(no|keine?|or|oder|o|или|no (hay|quedan|tenemos)) ["'($]*$`)
-	r.either = regexp.MustCompile(`^["')$]* (or|oder|ou|или) `)
+		`( [^ .,;:!?]+){0,3} ["'($]*$` +
+		`|(^|\PL)(no|keine?|no (hay|quedan|tenemos)) ["'($]*$`)
+	r.contrast = regexp.MustCompile(`(n.t|nicht|не)( .*)? (but|before|until|till|sondern|sino|mais|но) `)
+	r.orBefore = regexp.MustCompile(`(^|\PL)(or|oder|o|или) ["'($]*$`)
+	r.orAfter = regexp.MustCompile(`^["')$]* (or|oder|ou|или) `)
 	r.deniedAfter = regexp.MustCompile(`^[^。、\n]{0,6}(では|じゃ)(ありません|ない)`)
 	return r
 })
@@ -194,8 +196,9 @@ func plainText(s string) string {
 const nearby = 100
 
 // holdsPart finds a part in a plain text, a number only as a whole, however its digits
-// are grouped and its fraction is separated.
-func holdsPart(in, part string, answer bool) bool {
+// are grouped and its fraction is separated. In an answer what is denied does not count; if
+// alone is set, nor does one of two things.
+func holdsPart(in, part string, answer, alone bool) bool {
 	read := reading()
 	for read.thousands.MatchString(part) {
 		part = read.thousands.ReplaceAllString(part, "$1$2")
@@ -223,7 +226,8 @@ func holdsPart(in, part string, answer bool) bool {
 		switch {
 		case unicode.IsDigit(first) && (read.notBefore.MatchString(before) || read.group.MatchString(before) && read.threes.MatchString(part)):
 		case unicode.IsDigit(last) && read.notAfter.MatchString(after):
-		case answer && (read.denied.MatchString(before) || read.deniedAfter.MatchString(after) || !unicode.IsDigit(first) && read.either.MatchString(after)):
+		case answer && (read.denied.MatchString(before) && !read.contrast.MatchString(read.denied.FindString(before)) || read.deniedAfter.MatchString(after)):
+		case alone && (read.orBefore.MatchString(before) || !unicode.IsDigit(first) && read.orAfter.MatchString(after)):
 		default:
 			return true
 		}
