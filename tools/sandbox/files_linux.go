@@ -60,16 +60,16 @@ func (r *request) open(dir, path, flags int, mode uint32) verdict {
 	return r.read(s, flags)
 }
 
-// watchOpen notes that the rules do not let a file be opened. The list of / is not
-// noted, see read.
+// watchOpen notes that the rules do not let a file be opened that the user could open.
+// The list of / is not noted, see read.
 func (r *request) watchOpen(dir int, name string, flags int) {
-	kind, right := Read, uint64(abi.AccessFSReadFile)
+	kind, right, access := Read, uint64(abi.AccessFSReadFile), uint32(unix.R_OK)
 	if flags&unix.O_ACCMODE != unix.O_RDONLY {
-		kind, right = Write, abi.AccessFSWriteFile
+		kind, right, access = Write, abi.AccessFSWriteFile, unix.W_OK
 	}
 	s, err := r.find(dir, name, uint64(flags)&unix.O_NOFOLLOW)
 	if err == unix.ENOENT && flags&unix.O_CREAT != 0 {
-		kind, right = Write, abi.AccessFSMakeReg
+		kind, right, access = Write, abi.AccessFSMakeReg, unix.W_OK
 		s, err = r.entry(dir, name)
 	}
 	if err != nil {
@@ -80,7 +80,8 @@ func (r *request) watchOpen(dir int, name string, flags int) {
 	if s.base == "" && unix.Fstat(s.fd, &stat) == nil && stat.Mode&unix.S_IFMT == unix.S_IFDIR {
 		right = abi.AccessFSReadDir
 	}
-	if filepath.IsAbs(s.path) && s.path != "/" && s.path != "/dev/tty" && !r.w.allows(s.path, right) {
+	if filepath.IsAbs(s.path) && s.path != "/" && s.path != "/dev/tty" && !r.w.allows(s.path, right) &&
+		unix.Access("/proc/self/fd/"+strconv.Itoa(s.fd), access) == nil {
 		r.refuse(Refusal{Kind: kind, Path: s.path}, unix.EACCES)
 	}
 }

@@ -159,7 +159,11 @@ func watched(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(p.Home, "note"), []byte("far away"), 0o666); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Mkdir(filepath.Join(base, "shut"), 0); err != nil {
+		t.Fatal(err)
+	}
 	for line, want := range map[string]string{
+		"ls ../shut 2>/dev/null | wc -l": "0\n", // it is closed without the sandbox, too
 		"echo in >a; mv a b; cat b; rm b; cat /etc/passwd >/dev/null; ls /usr >/dev/null": "in\n",
 		"ls ../home 2>/dev/null | wc -l":                             "0\nread " + p.Home + " (by ls)",
 		"cat ../home/note 2>/dev/null || echo none":                  "none\nread " + p.Home + "/note (by cat)",
@@ -194,7 +198,7 @@ func watched(t *testing.T) {
 // Notes of names that are long when encoded fit into the pipe, which nobody reads yet.
 func TestLongRefusals(t *testing.T) {
 	p := sandbox.Policy{Workspace: t.TempDir(), Watch: true}
-	line := `n=$(head -c 245 /dev/zero | tr '\0' '\1'); for i in $(seq 60); do (: >"/usr/$n$i") 2>/dev/null; done; echo end`
+	line := `n=$(head -c 245 /dev/zero | tr '\0' '\1'); for i in $(seq 60); do (: >"` + t.TempDir() + `/$n$i") 2>/dev/null; done; echo end`
 	out, report := inWall(t, p, []string{everydayPath}, line)
 	if out != "end\n" || len(report.Refusals) == 0 || report.Abandoned {
 		t.Errorf("%q, %d refusals, abandoned %v", out, len(report.Refusals), report.Abandoned)
