@@ -95,9 +95,9 @@ type Policy struct {
 	Closed []string
 
 	// Watch puts into the Report what a command that is not Strict is refused: sockets,
-	// signals, and files that it opens, changes or starts. It changes nothing else,
-	// takes about 20 microseconds for each such call, and does nothing on a kernel that
-	// does not report system calls.
+	// signals, and files that it opens, changes or starts. Each such call takes about 20
+	// microseconds longer, and a signal may interrupt one that it would not have. On a
+	// kernel that does not report system calls it does nothing.
 	Watch bool
 
 	// Strict is for a command that runs without a question. It reads nothing
