@@ -272,6 +272,34 @@ func TestEvalProgress(t *testing.T) {
 	}
 }
 
+// The line that shows how far an exam is, and the rows of its table, fit on a narrow
+// terminal.
+func TestNarrowExam(t *testing.T) {
+	t.Parallel()
+	for columns, row := range map[uint16]string{40: "one_is_enough  1/1 100%    21-100%\r\n", 80: "one_is_enough  1/1 100%    21-100%  1 of 1      0.0      -\r\n"} {
+		o := newSchool(t, evaltest.Student{Suite: eval.Smoke(), P: 1})
+		hold := make(chan struct{})
+		goOn := sync.OnceFunc(func() { close(hold) })
+		t.Cleanup(goOn)
+		n := 0
+		o.watch(func([]byte) {
+			if n++; n == 2 { // the second task
+				<-hold
+			}
+		})
+		h := newHome(t, o.placed)
+		h.configure("[models.a-model-with-a-long-name]\nprovider = \"ollama\"\nmodel = \"m\"\n")
+		c := converse(t, h.command("eval", "-m", "a-model-with-a-long-name", "--suite", "smoke"), "", &pty.Winsize{Rows: 24, Cols: columns})
+		c.expect(" 1/12, 1 passed, ")
+		c.expect(" left")
+		goOn()
+		c.expect(row)
+		if code := c.exit(); code != "0" {
+			t.Errorf("exit %s: %s", code, c.text())
+		}
+	}
+}
+
 // What ends an exam early is reported with what was reached, and how to go on.
 func TestEvalStops(t *testing.T) {
 	t.Parallel()

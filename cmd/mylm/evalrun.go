@@ -293,9 +293,13 @@ func (p *progress) text() string {
 	if n.All == 0 {
 		return p.title
 	}
-	text := fmt.Sprintf("%s %s %d/%d, %d passed", term.OneLine(p.title, 30), term.Bar(int64(n.Done), int64(n.All)), n.Done, n.All, n.Passed)
+	text := fmt.Sprintf(" %d/%d, %d passed", n.Done, n.All, n.Passed)
 	if n.Left > 0 {
 		text += ", " + n.Left.Round(time.Second).String() + " left"
 	}
-	return text
+	columns, _ := p.screen.Size()
+	if columns >= 72 {
+		text = " " + term.Bar(int64(n.Done), int64(n.All)) + text
+	}
+	return term.OneLine(p.title, min(30, max(1, columns-len(text)-6))) + text
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"mylm/agent/eval"
@@ -165,10 +166,27 @@ func examName(r *eval.Report) string {
 // table prints a report for a terminal.
 func (o examsOutput) table(r *eval.Report, l *eval.Log) error {
 	o.screen.Answer(fmt.Sprintf("%s  suite %s\n\n", examName(r), term.Printable(r.Exam.Suite)))
-	w := o.screen.Columns("CATEGORY\tPASSED\t95%\tFIRST CALL\tTURNS\tTOKENS IN\tOUT\tSECONDS\tTOK/S")
+	columns, _ := o.screen.Size()
+	wide, medium := !o.screen.OutTTY || columns >= 100, !o.screen.OutTTY || columns >= 72
+	head := "CATEGORY\tPASSED\t95%"
+	if wide {
+		head += "\tFIRST CALL\tTURNS\tTOKENS IN\tOUT\tSECONDS\tTOK/S"
+	} else if medium {
+		head += "\tFIRST CALL\tSECONDS\tTOK/S"
+	}
+	w := o.screen.Columns(head)
 	for _, row := range append(r.Categories[:len(r.Categories):len(r.Categories)], r.Total) {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%d\t%d\t%.1f\t%s\n", term.OneLine(term.Printable(row.Name), 30), rateText(row), intervalText(row), row.FirstCall(), row.Turns,
-			row.PromptTokens, row.OutputTokens, row.Seconds, row.Speed())
+		cells := []string{term.OneLine(term.Printable(row.Name), 30), rateText(row), intervalText(row)}
+		if medium {
+			cells = append(cells, row.FirstCall())
+		}
+		if wide {
+			cells = append(cells, strconv.Itoa(row.Turns), strconv.Itoa(row.PromptTokens), strconv.Itoa(row.OutputTokens))
+		}
+		if medium {
+			cells = append(cells, fmt.Sprintf("%.1f", row.Seconds), row.Speed())
+		}
+		fmt.Fprintln(w, strings.Join(cells, "\t"))
 	}
 	if err := w.Flush(); err != nil {
 		return err
