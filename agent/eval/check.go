@@ -61,7 +61,7 @@ func (c *Check) run(e End) error {
 			return errors.New("the answer is not one JSON value")
 		}
 		if want := plainValue(c.JSON); !agrees(want, got) {
-			return fmt.Errorf("the answer is %s, not %s", short(asText(got)), short(asText(want)))
+			return fmt.Errorf("the answer is %s, not %s", brief(asText(got)), brief(asText(want)))
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(c.State)) {
@@ -73,7 +73,7 @@ func (c *Check) run(e End) error {
 		case want != nil && !ok:
 			return fmt.Errorf("nothing is in %s in the end", path)
 		case !agrees(want, got):
-			return fmt.Errorf("%s is %s in the end, not %s", path, short(asText(got)), short(asText(want)))
+			return fmt.Errorf("%s is %s in the end, not %s", path, brief(asText(got)), brief(asText(want)))
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(c.Files)) {
@@ -142,14 +142,14 @@ func (w *Words) check(text string, answer bool) error {
 		}
 	}
 	if w.Is != nil && strings.TrimRight(text, " \t\r\n") != strings.TrimRight(*w.Is, " \t\r\n") {
-		return fmt.Errorf("is %s, not %s", short(text), short(*w.Is))
+		return fmt.Errorf("is %s, not %s", brief(text), brief(*w.Is))
 	}
 	if w.Match != "" && !regexp.MustCompile(w.Match).MatchString(text) { // prepare has compiled it
-		return fmt.Errorf("is %s, which does not match %s", short(text), w.Match)
+		return fmt.Errorf("is %s, which does not match %s", brief(text), brief(w.Match))
 	}
 	if w.NotMatch != "" {
 		if at := regexp.MustCompile(w.NotMatch).FindStringIndex(text); at != nil {
-			return fmt.Errorf("has %q, which not_match excludes: %s", short(text[at[0]:at[1]]), short(text))
+			return fmt.Errorf("has %q, which not_match excludes: %s", brief(text[at[0]:at[1]]), brief(text))
 		}
 	}
 	if n := len(strings.Fields(text)); w.Most > 0 && n > w.Most {
@@ -316,11 +316,14 @@ func checkPatterns(v any) error {
 	return nil
 }
 
-// short is a text that fits in a message.
-func short(s string) string {
+// short is a text that fits in a message, and brief one of two.
+func short(s string) string { return cut(s, 120) }
+func brief(s string) string { return cut(s, 50) }
+
+func cut(s string, most int) string {
 	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > 120 {
-		s = string(r[:119]) + "…"
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most-1]) + "…"
 	}
 	if s == "" {
 		return "(empty)"
