@@ -18,7 +18,7 @@ func TestCutEverywhere(t *testing.T) {
 	}
 	answers := func(kind, message string) string {
 		if kind == "plan" {
-			return `{"tasks": [{"id": "a", "description": "one"}, {"id": "b", "description": "two", "dependencies": ["a"]}]}`
+			return `{"tasks": [{"id": "a", "description": "one > none"}, {"id": "b", "description": "two", "dependencies": ["a"]}]}`
 		}
 		if strings.Contains(message, "Go on exactly where it stopped") {
 			return "nd the rest"
@@ -33,6 +33,11 @@ func TestCutEverywhere(t *testing.T) {
 		t.Fatalf("%+v", first.state)
 	}
 	entries := whole.all()
+	for _, e := range entries {
+		if of, ok := e.Payload.(agent.CustomEntry); ok && strings.HasPrefix(string(of.Args), `{"session"`) && strings.Contains(string(of.Args), `\u003e`) {
+			t.Errorf("it is recorded with escapes that nobody wrote: %s", of.Args)
+		}
+	}
 	for n := range entries {
 		s, err := agent.LoadSession("s", entries[:n])
 		if err != nil {

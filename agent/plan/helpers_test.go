@@ -230,7 +230,7 @@ func (m *memory) Append(_ context.Context, e agent.Entry) error {
 	if m.full > 0 && len(m.entries) >= m.full {
 		return errors.New("the disk is full")
 	}
-	b, err := json.Marshal(e)
+	b, err := e.MarshalJSON() // as a journal does
 	if err != nil {
 		return err
 	}

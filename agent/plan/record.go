@@ -114,7 +114,7 @@ type partRecorder struct {
 
 // Append implements agent.Recorder.
 func (p *partRecorder) Append(ctx context.Context, e agent.Entry) error {
-	b, err := json.Marshal(e)
+	b, err := e.MarshalJSON() // json.Marshal escapes <, > and & in it
 	if err != nil {
 		return err
 	}

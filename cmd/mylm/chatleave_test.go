@@ -133,3 +133,16 @@ func TestNoChatOnDumbTerminal(t *testing.T) {
 		t.Errorf("exit %s on\n%s", code, s.text())
 	}
 }
+
+// What was pasted is shown as the block that it was, whatever ends it and was pasted before.
+func TestChatPasteIsShown(t *testing.T) {
+	t.Parallel()
+	s := startChat(t, hello+hello, 100, 40)
+	rows := strings.Repeat("2026-01-30,North,C\n", 30)
+	s.types("Which region? " + pasteOn + rows + pasted)
+	s.shows("> Which region? [pasted 30 lines, 570 bytes]")
+	s.types("\r")
+	s.shows("\n> Which region? [pasted 30 lines, 570 bytes]\nHello.")
+	s.types("And? " + pasteOn + rows + rows + pasted + "end\r")
+	s.shows("\n> And? [pasted 60 lines, 1 kB]end\nHello.")
+}

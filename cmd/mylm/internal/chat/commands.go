@@ -87,9 +87,9 @@ func (m *model) now(typed string) bool {
 // echo shows what was sent.
 func (m *model) echo(text string) {
 	e := editor{blocks: m.editor.blocks}
-	e.set(strings.TrimSpace(text))
+	e.set(text)
 	m.say("", "")
-	for i, line := range strings.Split(term.Printable(e.shown()), "\n") {
+	for i, line := range strings.Split(strings.TrimSpace(term.Printable(e.shown())), "\n") {
 		lead := prompt
 		if i > 0 {
 			lead = "  "

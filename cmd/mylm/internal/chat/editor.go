@@ -96,14 +96,20 @@ func (e *editor) set(text string) {
 			e.insert(text)
 		}
 	}
-	for _, b := range e.blocks {
-		if before, after, ok := strings.Cut(text, b); ok {
-			put(before)
-			e.put(block(b))
-			text = after
+	for {
+		at, found := len(text), ""
+		for _, b := range e.blocks {
+			if i := strings.Index(text, b); i >= 0 && (i < at || i == at && len(b) > len(found)) {
+				at, found = i, b
+			}
 		}
+		put(text[:at])
+		if found == "" {
+			return
+		}
+		e.put(block(found))
+		text = text[at+len(found):]
 	}
-	put(text)
 }
 
 func (e *editor) empty() bool { return len(e.cells) == 0 }
