@@ -80,7 +80,7 @@ func List(dir string) (all []Summary, err error) {
 func summaryOf(dir string) (s Summary, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, summaryFile))
 	info, failed := os.Stat(filepath.Join(dir, logFile))
-	if err == nil && failed == nil && json.Unmarshal(text, &s) == nil && s.LogSize == info.Size() && s.LogSize > 0 {
+	if err == nil && failed == nil && json.Unmarshal(text, &s) == nil && s.LogSize == info.Size() && s.LogSize > 0 && s.fits(dir) {
 		s.Exam.ID = filepath.Base(dir)
 		return s, nil
 	}
@@ -94,6 +94,14 @@ func summaryOf(dir string) (s Summary, err error) {
 	}
 	s.Stopped = l.whyStopped(s.Done, s.All)
 	return s, nil
+}
+
+// fits reports whether the counts can be those of the exam in a directory.
+func (s Summary) fits(dir string) bool {
+	var e Exam
+	text, err := os.ReadFile(filepath.Join(dir, examFile))
+	return err == nil && json.Unmarshal(text, &e) == nil && e.check() == nil &&
+		s.All == e.Tasks*max(1, e.Runs) && s.Done <= s.All && s.Total.Of == s.Done && 0 <= s.Total.Passed && s.Total.Passed <= s.Total.Of
 }
 
 // ErrAmbiguous is the error of Find if several exams begin with the prefix.

@@ -324,3 +324,38 @@ func TestExamOutput(t *testing.T) {
 		}
 	}
 }
+
+// An exam in which nothing was asked has no numbers. A list reports an exam that cannot
+// be read, and does not believe a summary whose counts do not fit.
+func TestListOfOddExams(t *testing.T) {
+	t.Parallel()
+	o := newSchool(t, evaltest.Student{Suite: eval.Smoke(), P: 1})
+	h := newHome(t, o.placed)
+	h.run("eval", "-m", "m", "--suite", "smoke")
+	dir := filepath.Join(h.dir, "data/mylm/eval", h.lastExam())
+	path := filepath.Join(dir, "summary.json")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(strings.Replace(string(text), `"passed": 12`, `"passed": 9999`, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, errs, _ := h.run("eval", "list"); !strings.Contains(out, "12/12 100%") {
+		t.Errorf("a forged summary: %s%s", out, errs)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "exam.json"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, errs, _ := h.run("eval", "list"); strings.Contains(out, "complete") || !strings.Contains(errs, "exam.json") {
+		t.Errorf("an empty exam.json: %s%s", out, errs)
+	}
+	o.placed.serveWith(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) })
+	out, errs, _ := h.run("eval", "-m", "m", "--suite", "smoke")
+	list, _, _ := h.run("eval", "list")
+	for _, text := range []string{out, list} {
+		if !strings.Contains(strings.ToLower(text), "nothing was asked") || strings.Contains(text, "0%") {
+			t.Errorf("nothing was asked: %s%s", text, errs)
+		}
+	}
+}

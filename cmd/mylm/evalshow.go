@@ -218,9 +218,19 @@ func taskName(o eval.Outcome, runs int) string {
 	return o.Task
 }
 
-func rateText(r eval.Row) string { return fmt.Sprintf("%d/%d %.0f%%", r.Passed, r.Of, 100*r.Rate) }
+func rateText(r eval.Row) string {
+	if r.Of == 0 {
+		return "nothing was asked"
+	}
+	return fmt.Sprintf("%d/%d %.0f%%", r.Passed, r.Of, 100*r.Rate)
+}
 
-func intervalText(r eval.Row) string { return fmt.Sprintf("%.0f-%.0f%%", 100*r.Low, 100*r.High) }
+func intervalText(r eval.Row) string {
+	if r.Of == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f-%.0f%%", 100*r.Low, 100*r.High)
+}
 
 // checkOutput refuses flags of the output that exclude each other, and a chart that
 // cannot be written.
