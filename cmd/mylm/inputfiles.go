@@ -85,7 +85,12 @@ func readFileOf(by, path string) ([]byte, error) {
 
 // asText is a text, and an error for anything else.
 func asText(b []byte) (string, error) {
-	if bytes.IndexByte(b, 0) >= 0 {
+	switch {
+	case bytes.HasPrefix(b, []byte("%PDF-")):
+		return "", errors.New("it is a PDF; pdftotext writes its text")
+	case bytes.HasPrefix(b, []byte("\xff\xfe")), bytes.HasPrefix(b, []byte("\xfe\xff")):
+		return "", errors.New("it is UTF-16; iconv -f UTF-16 -t UTF-8 writes it as UTF-8")
+	case bytes.IndexByte(b, 0) >= 0:
 		return "", errors.New("it is not text")
 	}
 	if !utf8.Valid(b) {
