@@ -356,3 +356,24 @@ tasks:
 	}
 	evaltest.Verify(t, suite, nil)
 }
+
+// What is wrong with a number or a script is said with its name.
+func TestNamedFaults(t *testing.T) {
+	t.Parallel()
+	const text = "suite: s\ntools: {put: {description: Put., args: {text: {type: string}}, rules: [{add: kept, say: done}]}}\n" +
+		"tasks: [{id: t, category: c, question: Put it., tools: [put], limits: {turns: 5}, check: {state: {kept: [{text: x}]}}, right: [{call: put, args: {text: x}}, ok], wrong: [[a], [b]]}]\n"
+	for _, tt := range []struct{ old, new, want string }{
+		{"turns: 5", "turns: -5", "limits: turns is negative"},
+		{"turns: 5", "window: -5", "limits: window is negative"},
+		{"add: kept", "times: -1, add: kept", "times is negative"},
+		{"{call: put", "{call: putt", "a tool that the task does not have"},
+	} {
+		suite, err := eval.Parse([]byte(strings.Replace(text, tt.old, tt.new, 1)))
+		if err == nil {
+			err = suite.Verify(t.Context(), nil)
+		}
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v", tt.new, err)
+		}
+	}
+}

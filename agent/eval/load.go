@@ -173,8 +173,12 @@ func (t *Task) prepare() error {
 		return errors.New("question: it is missing")
 	case t.Check.empty() && t.Verify == nil:
 		return errors.New("check: there is nothing to check")
-	case t.Limits.Turns < 0 || t.Limits.Time < 0 || t.Limits.Window < 0:
-		return errors.New("limits: one is negative")
+	case t.Limits.Turns < 0:
+		return errors.New("limits: turns is negative")
+	case t.Limits.Time < 0:
+		return errors.New("limits: time is negative")
+	case t.Limits.Window < 0:
+		return errors.New("limits: window is negative")
 	}
 	for i, name := range t.Tools {
 		if slices.Contains(t.Tools[:i], name) {
@@ -242,6 +246,9 @@ func (t *Tool) prepare() error {
 		return errors.New("rules: there are none")
 	}
 	for i, r := range t.Rules {
+		if r.Times < 0 {
+			return fmt.Errorf("rule %d: times is negative", i+1)
+		}
 		if err := r.prepare(t.Args.order); err != nil {
 			return fmt.Errorf("rule %d: %w", i+1, err)
 		}

@@ -37,6 +37,8 @@ func (s *Suite) verify(ctx context.Context, t *Task, more *tools.Registry) error
 	switch {
 	case err != nil:
 		return fmt.Errorf("the right script: %w", err)
+	case !o.Passed && o.Refusals["unknown_tool"] > 0:
+		return errors.New("the right script fails: it calls a tool that the task does not have")
 	case !o.Passed:
 		return fmt.Errorf("the right script fails: %s (%s)", o.Detail, o.Cause)
 	}
