@@ -959,7 +959,7 @@ func TestEvalOwnFiles(t *testing.T) {
 		{[]string{"-m", "m", "--suite", "bad.yaml"}, "bad.yaml: yaml", "---"},
 		{[]string{"-m", "m", "--prompt", "none.tmpl"}, "--prompt: ", "---"},
 		{[]string{"show", "2"}, "Type more", "---"},
-		{[]string{"show", "--chart", "none/x.svg"}, "eval show", "---"},
+		{[]string{"show", "--chart", "none/x.svg"}, "Name a file in a directory that is there", "---"},
 	} {
 		_, errs, code := h.run(append([]string{"eval"}, tt.args...)...)
 		if code != "2" || !strings.Contains(errs, tt.has) || strings.Contains(errs, tt.no) {

@@ -254,7 +254,7 @@ func checkOutput(c *cli.Context) error {
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
-		return failure.Usage("--chart: %w", err)
+		return failure.Usage("--chart: %w", err).WithHint("Name a file in a directory that is there and that you can write to.")
 	}
 	_ = f.Close()
 	return os.Remove(path)
