@@ -55,6 +55,7 @@ func TestChatResumeAgain(t *testing.T) {
 	s.says("two wrens")
 	s.shows("1 turn")
 	s.says("/resume") // another one, not this
+	s.hides("1 turn")
 	s.shows("1 message so far.\n> one heron\n")
 	s.says("/stats")
 	s.shows("0 messages, 0 calls")
