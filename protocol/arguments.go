@@ -151,12 +151,7 @@ func (x *resolver) elementText(e elem) string {
 		x.cut()
 	}
 	x.pos += end
-	value = x.text(e, value)
-	written := asWritten(value)
-	if written != value {
-		x.repair("escape", x.pos)
-	}
-	return written
+	return x.text(e, value)
 }
 
 // fromChildren makes an object of arguments that had elements of their own.

@@ -100,21 +100,6 @@ func Neutralise(s string) string {
 	return b.String()
 }
 
-// asWritten undoes Neutralise for the tags in a text that a model copied (E7).
-func asWritten(s string) string {
-	var b strings.Builder
-	for {
-		at := strings.Index(s, `<\`) + 1
-		if at == 0 {
-			return b.String() + s
-		}
-		b.WriteString(s[:at])
-		if s = s[at:]; isGuarded(s[1:]) {
-			s = s[1:]
-		}
-	}
-}
-
 // bracketToken is a control token in brackets, of Mistral's templates, EXAONE's or
 // MiniMax's.
 var bracketToken = sync.OnceValue(func() *regexp.Regexp {

@@ -341,7 +341,7 @@ func (r *reader) str(p place) {
 // is refused (V10), and one of Neutralise's dropped (E7).
 func (r *reader) escape() {
 	rest := r.src[r.pos:]
-	if r.src[r.pos-1] == '<' && isGuarded(rest[1:]) {
+	if len(rest) > 1 && r.src[r.pos-1] == '<' && strings.IndexByte("bfnrt|", rest[1]) >= 0 && isGuarded(rest[1:]) {
 		r.repair("escape", r.pos)
 		r.pos++
 		return
