@@ -172,9 +172,9 @@ var reading = sync.OnceValue(func() (r struct{ thousands, numeral, threes, notBe
 
 	// What stands before or after something in an answer that does not say it.
 	r.denied = regexp.MustCompile(`(n't|(^|\PL)(not|never|neither|nor|than|without|unlike|(all|anything) but|instead of|nicht|не))` +
-		`( [^ .,;:!?]+){0,3} ["'($]*$` +
+		`( [^ .,;:!?—→-][^ .,;:!?—→]*){0,3} ["'($]*$` +
 		`|(^|\PL)(no|keine?|no (hay|quedan|tenemos)) ["'($]*$`)
-	r.contrast = regexp.MustCompile(`(n.t|nicht|не)( .*)? (but|before|until|till|sondern|sino|mais|но) `)
+	r.contrast = regexp.MustCompile(`(n.t|nicht|не)( .*)? (but|before|until|till|only|just|sondern|sino|mais|но) `)
 	r.orBefore = regexp.MustCompile(`(^|\PL)(or|oder|o|или) ["'($]*$`)
 	r.orAfter = regexp.MustCompile(`^["')$]* (or|oder|ou|или) `)
 	r.deniedAfter = regexp.MustCompile(`^[^。、\n]{0,6}(では|じゃ)(ありません|ない)`)
