@@ -260,37 +260,38 @@ func (s *server) closeSession(p *sdk.CloseSessionRequest) (work, error) {
 	if err != nil {
 		return nil, err
 	}
-	live.cancel()
+	end := s.drop(live)
 	return func(ctx context.Context) (answer, error) {
-		s.drop(ctx, live)
+		end(ctx)
 		return answer{result: sdk.CloseSessionResponse{}}, nil
 	}, nil
 }
 
 func (s *server) deleteSession(p *deleteRequest) (work, error) {
-	live := s.live(p.SessionID)
-	if live != nil {
-		live.cancel()
+	end := func(context.Context) {}
+	if live := s.live(p.SessionID); live != nil {
+		end = s.drop(live)
 	}
 	return func(ctx context.Context) (answer, error) {
-		if live != nil {
-			s.drop(ctx, live)
-		}
+		end(ctx)
 		return answer{result: struct{}{}}, s.Host.Delete(ctx, p.SessionID)
 	}, nil
 }
 
-// drop closes a session that was cancelled.
-func (s *server) drop(ctx context.Context, live *session) {
+// drop forgets a session, so that what waits for it does not begin, and cancels it. The
+// function that it returns closes it.
+func (s *server) drop(live *session) (end func(context.Context)) {
 	s.mu.Lock()
 	gone := s.sessions[live.id] != live
 	delete(s.sessions, live.id)
 	s.mu.Unlock()
-	if gone {
-		return
+	live.cancel()
+	return func(ctx context.Context) {
+		if !gone {
+			live.wait(ctx)
+			live.conversation.Close()
+		}
 	}
-	live.wait(ctx)
-	live.conversation.Close()
 }
 
 func (s *server) setMode(p *sdk.SetSessionModeRequest) (work, error) {
