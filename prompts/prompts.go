@@ -170,6 +170,7 @@ type RetryData struct {
 // Set is a set of templates. It may be used by several goroutines at once.
 type Set struct {
 	files map[string]string // path of the user's template by name
+	given []string          // the names of those that With replaced
 
 	mu     sync.Mutex
 	parsed map[string]*parse.Tree
@@ -210,7 +211,7 @@ func (s *Set) With(name, path string) *Set {
 		files = map[string]string{}
 	}
 	files[name] = path
-	return &Set{files: files, parsed: map[string]*parse.Tree{}}
+	return &Set{files: files, given: append(slices.Clone(s.given), name), parsed: map[string]*parse.Tree{}}
 }
 
 // Path returns the file of the user's own template, "" if the built-in one holds.
@@ -254,7 +255,7 @@ func (s *Set) Check() error {
 			return err
 		}
 		if text == "" {
-			return fmt.Errorf("%s is empty (write the prompt there, or delete it to get the built-in one back)", s.files[name])
+			return fmt.Errorf("%s is empty%s", s.files[name], s.remedy(name, "write the prompt there"))
 		}
 	}
 	return nil
@@ -336,7 +337,7 @@ func (s *Set) render(name string, data any) (string, error) {
 	}
 	text, err := execute(t, data)
 	if err != nil {
-		return "", fmt.Errorf("prompt template: %w%s", err, s.remedy(name))
+		return "", fmt.Errorf("prompt template: %w%s", err, s.remedy(name, "fix "+s.files[name]))
 	}
 	return strings.TrimSpace(text), nil
 }
@@ -354,15 +355,19 @@ func (s *Set) template(name string) (*parse.Tree, error) {
 	path := cmp.Or(s.files[name], name)
 	t, err := compile(path, source)
 	if err != nil {
-		return nil, fmt.Errorf("prompt template: %w%s", err, s.remedy(name))
+		return nil, fmt.Errorf("prompt template: %w%s", err, s.remedy(name, "fix "+s.files[name]))
 	}
 	s.parsed[name] = t
 	return t, nil
 }
 
-func (s *Set) remedy(name string) string {
-	if s.files[name] == "" {
+// remedy is what to do about the user's template: fix is one way.
+func (s *Set) remedy(name, fix string) string {
+	switch {
+	case s.files[name] == "":
 		return ""
+	case slices.Contains(s.given, name): // deleting it would change nothing
+		return " (" + fix + ")"
 	}
-	return fmt.Sprintf(" (fix %s, or delete it to get the built-in one back)", s.files[name])
+	return " (" + fix + ", or delete it to get the built-in one back)"
 }

@@ -141,6 +141,12 @@ func TestLoad(t *testing.T) {
 			}
 		})
 	}
+	for _, text := range []string{"{{.Toolz}}", ""} {
+		path := filepath.Join(write(t, "given.tmpl", text), "given.tmpl")
+		if err := prompts.Default().With(prompts.SystemPrompt, path).Check(); err == nil || strings.Contains(err.Error(), "delete it") {
+			t.Errorf("of a template that is not in the directory: %v", err)
+		}
+	}
 	t.Run("no directory", func(t *testing.T) {
 		if _, err := prompts.Load(filepath.Join(t.TempDir(), "none")); err != nil {
 			t.Error(err)
