@@ -359,3 +359,37 @@ func TestListOfOddExams(t *testing.T) {
 		}
 	}
 }
+
+// Where an exam, or the form that it found, cannot be written, what helps is said.
+func TestUnwritableExam(t *testing.T) {
+	t.Parallel()
+	exams, suite := wordSuite(t, 8)
+	o := newSchool(t, evaltest.Student{Suite: suite})
+	o.watch(func(body []byte) {
+		if o.P = 0; strings.Contains(firstMessage(t, bytes.NewReader(body)), "<tool_call>\n{") {
+			o.P = 1
+		}
+	})
+	h := newHome(t, o.placed)
+	h.configure("[models.mine]\nprovider = \"ollama\"\nmodel = \"m\"\n")
+	if err := os.WriteFile(filepath.Join(h.dir, "words.yaml"), []byte(exams), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(h.dir, "config/mylm/config.toml.lock"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"eval", "-m", "mine", "--suite", "words.yaml", "--form", "all", "--save"}
+	if out, errs, code := h.run(args...); code != "2" || !strings.Contains(out, "tool_call is better") || !strings.Contains(errs, "a directory that you can write to, or have MYLM_CONFIG") {
+		t.Errorf("exit %s: %s%s", code, out, errs)
+	}
+	dir := filepath.Join(h.dir, "data/mylm/eval")
+	if err := os.Rename(dir, dir+".old"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(dir, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs, code := h.run(args...); code != "1" || !strings.Contains(errs, "XDG_DATA_HOME") {
+		t.Errorf("exit %s: %s", code, errs)
+	}
+}

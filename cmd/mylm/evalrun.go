@@ -214,7 +214,12 @@ func newExamLog(j examJob) (*eval.Log, error) {
 		return nil, err
 	}
 	j.exam.Started = time.Now()
-	return eval.Create(filepath.Join(dir, j.exam.ID), j.exam, j.suite)
+	l, err := eval.Create(filepath.Join(dir, j.exam.ID), j.exam, j.suite)
+	if err != nil {
+		return nil, (&failure.Error{Code: failure.ExitError, Name: "internal", Err: err}).
+			WithHint("Make " + dir + " a directory that you can write to, or have XDG_DATA_HOME name another one.")
+	}
+	return l, nil
 }
 
 // stopped is how an exam that did not come to its end is reported.

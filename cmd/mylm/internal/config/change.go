@@ -136,11 +136,11 @@ func lockedText() (path, text string, unlock func(), err error) {
 		return "", "", nil, err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return "", "", nil, failure.Config(err)
+		return "", "", nil, unwritable(path, err)
 	}
 	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
 	if err := lock.Lock(); err != nil {
-		return "", "", nil, failure.Config(fmt.Errorf("%s cannot be locked: %w", path, err))
+		return "", "", nil, unwritable(path, fmt.Errorf("%s cannot be locked: %w", path, err))
 	}
 	if path, text, err = fileText(); err != nil {
 		lock.Close()
@@ -163,7 +163,11 @@ func store(path, text string, mask os.FileMode) error {
 		mode = info.Mode().Perm()
 	}
 	if err := maybe.WriteFile(path, []byte(text), mode&^mask); err != nil {
-		return failure.Config(err)
+		return unwritable(path, err)
 	}
 	return nil
+}
+
+func unwritable(path string, err error) error {
+	return failure.Config(err).WithHint("Make " + filepath.Dir(path) + " a directory that you can write to, or have MYLM_CONFIG name a file in another one.")
 }
