@@ -264,7 +264,7 @@ func (t *talk) yolo(ctx context.Context, how string) error {
 	if mode == "" {
 		return failure.Usage("/yolo takes on or off")
 	}
-	if was := config.Confirm.Of(t.config.Settings); how == "on" && was != string(mode) {
+	if was := config.Confirm.Or(t.config.Settings, string(policy.ConfirmSensitive)); how == "on" && was != string(mode) {
 		t.asks = was
 	} else if how == "off" && t.asks != "" {
 		mode = policy.Mode(t.asks)

@@ -12,10 +12,10 @@ import (
 // What was allowed in a session ends with it.
 func TestChatYoloEnds(t *testing.T) {
 	t.Parallel()
-	for _, leave := range []string{"/clear", "/resume"} {
+	for leave, args := range map[string][]string{"/clear": {"chat"}, "/resume": {"chat", "--confirm", "confirm-all"}} {
 		t.Run(leave[1:], func(t *testing.T) {
 			t.Parallel()
-			cmd := saved(command(t, map[string]string{"replies.txt": hello + hello + writeReplies, "notes.txt": "two\n"}, "chat", "--confirm", "confirm-all"))
+			cmd := saved(command(t, map[string]string{"replies.txt": hello + hello + writeReplies, "notes.txt": "two\n"}, args...))
 			s := chatOn(t, cmd, 120, 40)
 			s.says("first")
 			s.shows("1 turn")
