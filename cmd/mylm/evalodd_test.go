@@ -305,6 +305,9 @@ func TestExamOutput(t *testing.T) {
 			t.Errorf("%v: exit %s: %s%s", args, code, out, errs)
 		}
 	}
+	if err := os.Symlink("real.svg", filepath.Join(h.dir, "two.svg")); err != nil { // to a file that is not there yet
+		t.Fatal(err)
+	}
 	out, errs, code := h.run("eval", "-m", "m", "-m", "m", "--suite", "smoke", "--json", "--chart", "two.svg")
 	var all struct{ Comparisons []map[string]any }
 	if err := json.Unmarshal([]byte(out), &all); err != nil || code != "0" || len(all.Comparisons) != 1 {

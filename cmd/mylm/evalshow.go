@@ -253,6 +253,9 @@ func checkOutput(c *cli.Context) error {
 		return nil // writing it shows whether it can be
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, os.ErrExist) {
+		return nil // a link to a file that is not there yet
+	}
 	if err != nil {
 		return failure.Usage("--chart: %w", err).WithHint("Name a file in a directory that is there and that you can write to.")
 	}
