@@ -182,6 +182,7 @@ func (s *server) call(ctx context.Context, l *link, tool Definition, args json.R
 // failedCall describes why a call got no answer.
 func (s *server) failedCall(l *link, err error) error {
 	if l.flooded.Load() {
+		s.drop(l) // which is ending: the next call needs another
 		err = errFlood
 	}
 	if readable(err) != err {
