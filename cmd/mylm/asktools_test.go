@@ -69,10 +69,13 @@ func TestWebFetchRefusedHost(t *testing.T) {
 			if got := strings.Contains(c.text(), "[h]ost"); got != offered {
 				t.Errorf("[h]ost is offered: %v, want %v", got, offered)
 			}
-			c.types("y\n")
-			if !offered {
-				c.expect("--allow-host")
+			if offered { // a yes would leave this machine
+				c.types("s\n")
+				c.expect("stopped by you")
+				return
 			}
+			c.types("y\n")
+			c.expect("--allow-host")
 			c.expect("Done.")
 		})
 	}

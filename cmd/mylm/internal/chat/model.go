@@ -93,7 +93,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.holding = false
 	case armed: // the dialog is drawn again
 	case alone:
-		if d := msg.d; !d.since.IsZero() && time.Since(d.since) >= moment && d == m.dialog() {
+		if d := msg.d; !d.since.IsZero() && time.Since(d.since) >= moment && d == m.dialog() && (m.job == nil || !m.job.canceled) {
 			m.act(d)
 		}
 	case send:
