@@ -5,6 +5,7 @@ package mcp_test
 import (
 	"context"
 	"encoding/json"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -24,7 +25,8 @@ func TestFlood(t *testing.T) {
 func TestCancelledCallIsForgotten(t *testing.T) {
 	t.Parallel()
 	for _, env := range []string{"", answering("server_discover", discovered)} {
-		r := registry(t, hub(t, mcp.Options{Servers: []mcp.Server{fakeServer(t, "one", "loses", env)}}))
+		told := filepath.Join(t.TempDir(), "cancelled")
+		r := registry(t, hub(t, mcp.Options{Servers: []mcp.Server{fakeServer(t, "one", "loses", env, "CANCELLED="+told)}}))
 		inv, err := r.Prepare("one__echo", json.RawMessage(`{"text":"hang"}`))
 		if err != nil {
 			t.Fatal(err)
@@ -32,6 +34,7 @@ func TestCancelledCallIsForgotten(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		wantText(t, inv.Run(tools.WithProgress(ctx, func(string) { cancel() }), time.Minute), "cancelled")
 		cancel()
+		wasTold(t, told)
 		wantText(t, call(t, r, "one__echo", `{"text":"x"}`), "the id 77, which no request has")
 	}
 }

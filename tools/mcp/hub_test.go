@@ -322,9 +322,16 @@ func TestCancel(t *testing.T) {
 	go func() { ended <- inv.Run(ctx, time.Minute) }()
 	cancel()
 	wantText(t, <-ended, "cancelled")
-	for { // the server gets to know a moment later
-		if b, err := os.ReadFile(told); err == nil && len(b) > 0 {
-			break
+	wasTold(t, told)
+}
+
+// wasTold waits until a fake server has written that a call is cancelled: it gets to know
+// a moment later.
+func wasTold(t *testing.T, path string) {
+	t.Helper()
+	for {
+		if b, err := os.ReadFile(path); err == nil && len(b) > 0 {
+			return
 		}
 		select {
 		case <-t.Context().Done():
