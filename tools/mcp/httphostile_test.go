@@ -113,7 +113,9 @@ func TestHostileEvents(t *testing.T) {
 // a call or instead of its result.
 func TestHostileQuestions(t *testing.T) {
 	t.Parallel()
-	service := sdk.NewServer(&sdk.Implementation{Name: "asks", Version: "1"}, nil)
+	// Servers that ask in this way are of revisions before 2026-07-28. Without the option the older
+	// handler of the SDK may agree to that one before it knows that it cannot serve it.
+	service := sdk.NewServer(&sdk.Implementation{Name: "asks", Version: "1"}, &sdk.ServerOptions{SupportedProtocolVersions: []string{"2025-11-25", "2025-06-18"}})
 	said := func(text string) *sdk.CallToolResult {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}
 	}
