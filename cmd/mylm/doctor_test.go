@@ -213,6 +213,10 @@ func TestDoctor(t *testing.T) {
 		"MCP server without its variable": {func(p *patient) {
 			p.write("config/mylm/config.toml", "[mcp.y]\nurl = \"http://127.0.0.1:9/mcp\"\nkey_env = \"Y_KEY\"\n")
 		}, nil, false, false, "error mcp", "Y_KEY"},
+		"MCP server of the project": {func(p *patient) {
+			p.project(".mcp.json", `{"mcpServers": {"y": {"command": "cat"}}}`)
+		}, nil, false, false, "warning mcp", "mylm mcp trust y"},
+		"MCP file of the project": {func(p *patient) { p.project(".mcp.json", "{") }, nil, false, false, "error configuration", ".mcp.json"},
 		"project's workflows": {func(p *patient) {
 			if err := os.Symlink(p.home, filepath.Join(p.dir, ".mylm")); err != nil {
 				p.t.Fatal(err)
