@@ -73,6 +73,18 @@ func TestServerCalls(t *testing.T) {
 		{"Google", "googleai", "text/event-stream", events(
 			`{"candidates":[{"content":{"parts":[{"text":"I will look."},{"functionCall":{"name":"list_dir","args":{"path":"docs"}}}]},"finishReason":"STOP"}]}`),
 			[]providers.ServerCall{list}, "stop", nil},
+		{"Google, though it names no tools", "googleai", "text/event-stream", events(
+			`{"candidates":[{"content":{"parts":[{"text":"I will look."},{"functionCall":{"name":"list_dir","args":{"path":"docs"}}}]}}]}`,
+			`{"candidates":[{"finishReason":"UNEXPECTED_TOOL_CALL","finishMessage":"Unexpected tool call: Model tried to call an undeclared function: list_dir"}]}`),
+			[]providers.ServerCall{list}, "stop", nil},
+		{"Google, in the words of Gemini 3", "googleai", "text/event-stream", events(
+			`{"candidates":[{"content":{"parts":[{"text":"I will look."}]}}]}`,
+			`{"candidates":[{"content":{},"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"Malformed function call: call:default_api:list_dir{\"path\":\"docs\"}"}]}`),
+			[]providers.ServerCall{list}, "stop", nil},
+		{"Google, through OpenAI's", "openai", "text/event-stream", events(
+			`{"choices":[{"delta":{"content":"I will look.","tool_calls":[{"id":"1","function":{"name":"list_dir","arguments":"{\"path\":\"docs\"}"}}]}}]}`,
+			`{"choices":[{"delta":{},"finish_reason":"function_call_filter: UNEXPECTED_TOOL_CALL"}]}`),
+			[]providers.ServerCall{list}, "stop", []string{`list_dir{"path":"docs"}`}},
 		{"Ollama", "langchain-ollama", "application/x-ndjson",
 			`{"message":{"content":"I will look.","tool_calls":[{"function":{"name":"list_dir","arguments":{"path":"docs"}}}]}}` + "\n" + `{"message":{"content":""},"done":true,"done_reason":"stop"}` + "\n",
 			[]providers.ServerCall{list}, "stop", nil},

@@ -107,6 +107,9 @@ func TestOddForms(t *testing.T) {
 		{name: "a call without function", provider: "langchain-ollama", body: message(`"content":"","tool_calls":[{"name":"ls","parameters":{"a":1}}]`) + done, calls: list},
 		{name: "null beside the parameters", provider: "langchain-ollama", body: message(`"content":"","tool_calls":[{"function":{"name":"ls","arguments":null,"parameters":{"a":1}}}]`) + done, calls: list},
 		{name: "a name for a function", provider: "langchain-ollama", body: message(`"content":"","tool_calls":[{"function":"ls"}]`) + done, calls: []providers.ServerCall{{Name: "ls"}}},
+		{name: "a call of Python that Google quotes", provider: "googleai", body: openAI(`{"candidates":[{"content":{"parts":[{"text":"yes"}]}}]}`, `{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"Malformed function call: print(default_api.ls(a=1))"}]}`), text: "yes\n<tool_code>print(default_api.ls(a=1))</tool_code>"},
+		{name: "the beginning of one", provider: "googleai", body: openAI(`{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"Malformed function call: default_api.ls(a=[\"x"}]}`), text: "\n<tool_code>default_api.ls(a=[\"x</tool_code>"},
+		{name: "one that a gateway has from Google", kind: "application/json", body: `{"choices":[{"index":0,"finish_reason":"malformed_function_call","message":{"role":"assistant","refusal":"Malformed function call: print(default_api.ls(a=1))"}}]}`, text: "\n<tool_code>print(default_api.ls(a=1))</tool_code>"},
 	} {
 		if tt.provider == "" {
 			tt.provider = "openai"
@@ -151,21 +154,23 @@ func TestOddFaults(t *testing.T) {
 		fault                providers.Kind
 		says                 string
 	}{
-		"an error in the choice":        {"openai", "", "data: " + `{"choices":[{"delta":{"content":"half"},"error":{"message":"worker died","code":502},"finish_reason":null}]}` + "\n\ndata: [DONE]\n\n", providers.ServerFault, "worker died"},
-		"errors in words":               {"openai", "", `data: {"errors":"worker died"}` + "\n\ndata: [DONE]\n\n", providers.ServerFault, "worker died"},
-		"an error of MiniMax":           {"openai", "application/json", `{"base_resp":{"status_code":1004,"status_msg":"login fail"}}`, providers.ServerFault, "login fail"},
-		"DeepSeek is busy":              {"openai", "", `data: {"choices":[{"delta":{"content":"half"}}]}` + "\n\n" + `data: {"choices":[{"delta":{},"finish_reason":"insufficient_system_resource"}]}` + "\n\n", providers.ServerFault, "insufficient_system_resource"},
-		"Google, through OpenAI's":      {"openai", "", `data: {"choices":[{"delta":{},"finish_reason":"function_call_filter: MALFORMED_FUNCTION_CALL"}]}` + "\n\n", providers.ServerFault, "MALFORMED_FUNCTION_CALL"},
-		"Google, through OpenRouter":    {"openai", "", `data: {"choices":[{"delta":{"content":""},"finish_reason":"error","native_finish_reason":"MALFORMED_FUNCTION_CALL"}]}` + "\n\n", providers.ServerFault, "MALFORMED_FUNCTION_CALL"},
-		"Google, a call it cannot read": {"googleai", "", `data: {"candidates":[{"content":{},"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"Malformed function call: print(default_api.ls())"}]}` + "\n\n", providers.ServerFault, "default_api.ls()"},
-		"two values in an event, cut":   {"openai", "", "data: " + half + half[:20] + "\n\n", providers.Interrupted, ""},
-		"lines of JSON, cut":            {"openai", "application/x-ndjson", half + "\n", providers.Interrupted, "without a sign"},
-		"lines of JSON, cut in one":     {"openai", "application/x-ndjson", half + "\n" + half[:20], providers.Interrupted, ""},
-		"lines of JSON, garbled":        {"openai", "application/x-ndjson", half + "\noops\n" + half, providers.Interrupted, "not valid JSON"},
-		"a call that nobody can read":   {"openai", "", `data: {"choices":[{"delta":{"content":"I look.","tool_calls":[42]}}]}` + "\n\ndata: [DONE]\n\n", providers.Interrupted, "unknown form"},
-		"a call without a name":         {"openai", "", `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]},"finish_reason":"stop"}]}` + "\n\n", providers.Interrupted, "sent a tool call in an unknown form"},
-		"a call without a name, there":  {"langchain-ollama", "", `{"message":{"content":"I look.","tool_calls":[{"id":"1"}]},"done":false}` + "\n" + `{"done":true}` + "\n", providers.Interrupted, "sent a tool call in an unknown form"},
-		"JSON over several lines, cut":  {"langchain-ollama", "", "{\n \"message\": {\n  \"content\": \"half\"\n },\n \"done\": false\n}\n{\n \"me", providers.Interrupted, ""},
+		"an error in the choice":          {"openai", "", "data: " + `{"choices":[{"delta":{"content":"half"},"error":{"message":"worker died","code":502},"finish_reason":null}]}` + "\n\ndata: [DONE]\n\n", providers.ServerFault, "worker died"},
+		"errors in words":                 {"openai", "", `data: {"errors":"worker died"}` + "\n\ndata: [DONE]\n\n", providers.ServerFault, "worker died"},
+		"an error of MiniMax":             {"openai", "application/json", `{"base_resp":{"status_code":1004,"status_msg":"login fail"}}`, providers.ServerFault, "login fail"},
+		"DeepSeek is busy":                {"openai", "", `data: {"choices":[{"delta":{"content":"half"}}]}` + "\n\n" + `data: {"choices":[{"delta":{},"finish_reason":"insufficient_system_resource"}]}` + "\n\n", providers.ServerFault, "insufficient_system_resource"},
+		"Google, through OpenAI's":        {"openai", "", `data: {"choices":[{"delta":{},"finish_reason":"function_call_filter: MALFORMED_FUNCTION_CALL"}]}` + "\n\n", providers.ServerFault, "MALFORMED_FUNCTION_CALL"},
+		"Google, through OpenRouter":      {"openai", "", `data: {"choices":[{"delta":{"content":""},"finish_reason":"error","native_finish_reason":"MALFORMED_FUNCTION_CALL"}]}` + "\n\n", providers.ServerFault, "MALFORMED_FUNCTION_CALL"},
+		"Google, a call it cannot read":   {"googleai", "", `data: {"candidates":[{"content":{},"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"Malformed function call: Function call is empty - no input to parse."}]}` + "\n\n", providers.ServerFault, "no input to parse"},
+		"Google, a call it does not show": {"googleai", "", `data: {"candidates":[{"content":{"parts":[{"text":"I look."}]},"finishReason":"UNEXPECTED_TOOL_CALL"}]}` + "\n\n", providers.ServerFault, "UNEXPECTED_TOOL_CALL"},
+		"Google, through a gateway":       {"openai", "", `data: {"choices":[{"delta":{},"finish_reason":"malformed_function_call"}]}` + "\n\n", providers.ServerFault, "malformed_function_call"},
+		"two values in an event, cut":     {"openai", "", "data: " + half + half[:20] + "\n\n", providers.Interrupted, ""},
+		"lines of JSON, cut":              {"openai", "application/x-ndjson", half + "\n", providers.Interrupted, "without a sign"},
+		"lines of JSON, cut in one":       {"openai", "application/x-ndjson", half + "\n" + half[:20], providers.Interrupted, ""},
+		"lines of JSON, garbled":          {"openai", "application/x-ndjson", half + "\noops\n" + half, providers.Interrupted, "not valid JSON"},
+		"a call that nobody can read":     {"openai", "", `data: {"choices":[{"delta":{"content":"I look.","tool_calls":[42]}}]}` + "\n\ndata: [DONE]\n\n", providers.Interrupted, "unknown form"},
+		"a call without a name":           {"openai", "", `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]},"finish_reason":"stop"}]}` + "\n\n", providers.Interrupted, "sent a tool call in an unknown form"},
+		"a call without a name, there":    {"langchain-ollama", "", `{"message":{"content":"I look.","tool_calls":[{"id":"1"}]},"done":false}` + "\n" + `{"done":true}` + "\n", providers.Interrupted, "sent a tool call in an unknown form"},
+		"JSON over several lines, cut":    {"langchain-ollama", "", "{\n \"message\": {\n  \"content\": \"half\"\n },\n \"done\": false\n}\n{\n \"me", providers.Interrupted, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

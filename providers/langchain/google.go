@@ -27,7 +27,7 @@ func googleBackend() backend {
 		api: api{
 			head:   headGoogle,
 			body:   editGoogle,
-			format: wire.Format{Reader: func() wire.Reader { return googleReader{} }},
+			format: wire.Format{Reader: func() wire.Reader { return &googleReader{} }},
 			think:  thinkGoogle,
 		},
 		list: lister{
@@ -101,7 +101,7 @@ func thinkGoogle(on bool, _ asked) map[string]any {
 }
 
 // googleReader reads the replies of Gemini's API.
-type googleReader struct{}
+type googleReader struct{ called bool }
 
 // googleReply is an event of a stream, or a reply in one piece.
 type googleReply struct {
@@ -132,16 +132,16 @@ type googleReply struct {
 	} `json:"usageMetadata"`
 }
 
-func (googleReader) Event(r *wire.Reply, data []byte) error {
+func (g *googleReader) Event(r *wire.Reply, data []byte) error {
 	var e googleReply
 	if err := json.Unmarshal(data, &e); err != nil {
 		return wire.ErrGarbled
 	}
-	return e.read(r, data)
+	return g.read(&e, r, data)
 }
 
-// whole reads one reply, or a stream that came as a list of events.
-func (googleReader) Whole(r *wire.Reply, body []byte) error {
+// Whole reads one reply, or a stream that came as a list of events.
+func (g *googleReader) Whole(r *wire.Reply, body []byte) error {
 	var events []json.RawMessage
 	if wire.Decode(body, &events) != nil {
 		events = []json.RawMessage{body}
@@ -151,7 +151,7 @@ func (googleReader) Whole(r *wire.Reply, body []byte) error {
 		if err := wire.Decode(data, &e); err != nil {
 			return wire.ErrGarbled
 		}
-		if err := e.read(r, data); err != nil {
+		if err := g.read(&e, r, data); err != nil {
 			return err
 		}
 	}
@@ -159,7 +159,7 @@ func (googleReader) Whole(r *wire.Reply, body []byte) error {
 }
 
 // read notes the contents of e. More than one event may have a finish reason.
-func (e *googleReply) read(r *wire.Reply, data []byte) error {
+func (g *googleReader) read(e *googleReply, r *wire.Reply, data []byte) error {
 	r.Known = r.Known || len(e.Candidates) > 0 || e.Usage.Prompt > 0
 	e.count(&r.Usage)
 	if wire.Present(e.Error) {
@@ -183,10 +183,15 @@ func (e *googleReply) read(r *wire.Reply, data []byte) error {
 				return err
 			}
 			r.Call(p.Call.Name, p.Call.Args)
+			g.called = g.called || p.Call.Name != ""
 		}
 		switch c.FinishReason {
 		case "":
-		case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL":
+		case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL": // no tools were sent to it
+			if g.called || quotedCall(r, c.Message) {
+				r.Ended, r.Stop = true, "STOP"
+				continue
+			}
 			words := fmt.Sprintf("the reply ended with %q: %s", c.FinishReason.Words(), c.Message)
 			r.Fault = &wire.ServerError{Text: strings.TrimSuffix(words, ": "), Names: " "}
 			return nil
@@ -195,6 +200,22 @@ func (e *googleReply) read(r *wire.Reply, data []byte) error {
 		}
 	}
 	return nil
+}
+
+// quotedCall adds the call in a message of Gemini's about one that it could not
+// read: print(default_api.NAME(…)) and the like of Gemini 2, which may be cut, or
+// call:default_api:NAME{…} of Gemini 3.
+func quotedCall(r *wire.Reply, message string) bool {
+	call, ok := strings.CutPrefix(message, "Malformed function call: ")
+	if name, args, object := strings.Cut(call, "{"); ok && object && strings.HasPrefix(call, "call:") {
+		name = strings.TrimPrefix(strings.TrimPrefix(name, "call:"), "default_api:")
+		r.CallText(strings.TrimSpace(name), "{"+args)
+		return true
+	}
+	if ok = ok && (strings.HasPrefix(call, "print(") || strings.HasPrefix(call, "default_api.")); ok {
+		r.Text("\n<tool_code>" + call + "</tool_code>") // the decoder reads Python in a block
+	}
+	return ok
 }
 
 // count notes the usage so far, which each event repeats.

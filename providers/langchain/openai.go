@@ -41,14 +41,20 @@ type openAIChoice struct {
 	Native       wire.EndReason  `json:"native_finish_reason"` // OpenRouter: that of the server behind
 }
 
-// failed reports whether the reason to end is a fault of the server: of OpenRouter, Z.ai,
-// DeepSeek and Google.
+// failed reports whether the reason to end is a fault of the server: of OpenRouter, Z.ai
+// and DeepSeek.
 func (c *openAIChoice) failed() bool {
 	switch c.FinishReason {
 	case "error", "network_error", "insufficient_system_resource":
 		return true
 	}
-	return strings.HasPrefix(string(c.FinishReason), "function_call_filter")
+	return false
+}
+
+// refusedCall reports whether Google refused a call, for it was sent no tools or cannot
+// read it.
+func (c *openAIChoice) refusedCall() bool {
+	return strings.HasPrefix(string(c.FinishReason), "function_call_filter") || c.FinishReason == "malformed_function_call"
 }
 
 // decode reads one of the choices: one is asked for, and a list of empty ones
@@ -83,6 +89,12 @@ func (o *openAIReader) decode(data []byte, e *openAIReply) error {
 		o.index = string(e.Choice.Index)
 	}
 	return nil
+}
+
+// fail notes that the reply ended with such a reason.
+func (c *openAIChoice) fail(r *wire.Reply) {
+	reason := cmp.Or(c.Native, c.FinishReason)
+	r.Fault = &wire.ServerError{Text: fmt.Sprintf("the reply ended with %q", reason.Words()), Names: " "}
 }
 
 // openAIMessage is the content of a message. Reasoning has two names.
@@ -266,8 +278,7 @@ func (o *openAIReader) read(e *openAIReply, r *wire.Reply, data []byte) error {
 		return nil
 	}
 	if e.Choice != nil && e.Choice.failed() {
-		reason := cmp.Or(e.Choice.Native, e.Choice.FinishReason)
-		r.Fault = &wire.ServerError{Text: fmt.Sprintf("the reply ended with %q", reason.Words()), Names: " "}
+		e.Choice.fail(r)
 		return nil
 	}
 	if !wire.Present(e.Choices) && !wire.Present(e.Usage) && !wire.Present(e.Timings) {
@@ -295,14 +306,25 @@ func (o *openAIReader) read(e *openAIReply, r *wire.Reply, data []byte) error {
 			m.Reasoning = m.ReasoningContent
 		}
 		r.Thinking(m.Reasoning)
+		if refusal := ""; json.Unmarshal(m.Refusal, &refusal) == nil && quotedCall(r, refusal) {
+			r.Ended, m.Refusal = true, nil
+		}
 		if err := cmp.Or(r.Content(m.Content), r.Content(m.Refusal)); err != nil {
 			return err
 		}
 	}
-	if e.Choice.FinishReason == "" {
+	switch refused := e.Choice.refusedCall(); {
+	case e.Choice.FinishReason == "":
+		return nil
+	case !refused:
+		r.Stop = e.Choice.FinishReason.Words()
+	case r.Ended || len(o.calls) > 0: // the call came nevertheless
+		r.Stop = "stop"
+	default:
+		e.Choice.fail(r)
 		return nil
 	}
-	r.Ended, r.Stop = true, e.Choice.FinishReason.Words()
+	r.Ended = true
 	r.Settled = r.Stop != "" // what has no words may not mean that it is over
 	return o.pass(r)
 }
