@@ -48,7 +48,8 @@
 // LimitError, which has the option and its value; one that does not fit ends
 // with a providers.Error of the kind Overflow.
 //
-// Hooks may refuse or rewrite calls, rewrite results, and change what is sent.
+// Hooks may refuse or rewrite calls, rewrite results, change what is sent, and
+// observe runs.
 //
 // # What it never does
 //

@@ -275,6 +275,21 @@ type Hooks struct {
 	// it returns should fit the window: nothing is cut after it. It is called
 	// again when a passing fault is retried.
 	TransformContext func(ctx context.Context, messages []providers.Message) ([]providers.Message, error)
+
+	// Observe is called when a run begins or is resumed, not when it is replayed. The
+	// run goes on with the context that it returns, which reaches the model and the
+	// tools. The function that it returns, which may be nil, is given every event of
+	// the run before the consumer is, and also after the consumer has left; the last is
+	// a FinalResponse. A plan is observed as well: its own events, one at a time, and
+	// each run of its tasks, with a context made from that of the plan.
+	Observe func(ctx context.Context, of Observed) (context.Context, func(Event))
+}
+
+// Observed is what a hook observes.
+type Observed struct {
+	Session *Session
+	Plan    bool   // it is a plan, whose tasks are runs
+	Task    string // of the plan that a run belongs to; "": it belongs to none, or is about the plan
 }
 
 // hookFailed is the error of a hook that failed, or that asked for the impossible.

@@ -23,6 +23,7 @@ type run struct {
 	cancel       context.CancelFunc // cancels the current model call or tool when the consumer leaves
 	consumerLeft bool               // no event is wanted any more
 	yielding     bool               // the consumer is handling an event
+	observer     func(Event)        // nil: there is none
 	resumed      bool               // the run continues the session's last one
 	toReplay     []Entry            // recorded entries that are still to be replayed
 	replay       *replay            // the run is only compared with its record; nil: it happens
@@ -42,6 +43,9 @@ type run struct {
 // loop runs turns until one of them, or a limit, ends the run.
 func (r *run) loop(ctx context.Context, prompt PromptEntry) {
 	s := &r.state
+	if hook := r.agent.opts.Hooks.Observe; hook != nil && r.replay == nil {
+		ctx, r.observer = hook(ctx, Observed{Session: r.session})
+	}
 	if err := r.start(ctx, prompt); err != nil {
 		r.stop(StopInternal, err)
 	}
@@ -327,13 +331,19 @@ func (r *run) write(ctx context.Context, e Entry) error {
 	return nil
 }
 
-// emit hands an event to the consumer, unless it has left.
+// emit hands an event to who observes the run, and to the consumer unless it has left.
 func (r *run) emit(p Payload) {
-	if r.consumerLeft || len(r.toReplay) > 0 { // what is replayed was shown
+	if r.consumerLeft && r.observer == nil || len(r.toReplay) > 0 { // what is replayed was shown
 		return
 	}
 	r.state.Events++
 	ev := Event{Run: r.state.Run, Seq: r.state.Events, Turn: r.state.Turn, Time: r.effects.Now(), Payload: p}
+	if r.observer != nil {
+		r.observer(ev)
+	}
+	if r.consumerLeft {
+		return
+	}
 	r.yielding = true
 	more := r.yield(ev, nil)
 	if r.yielding = false; !more {

@@ -206,12 +206,12 @@ func (l *listener) listen(ctx context.Context, request ModelRequest) (*reply, er
 			break
 		}
 		if l.reader.Done() {
-			alarm.arm(usageWait, errCallComplete)
+			alarm.arm(usageWait, ErrCallComplete)
 			continue
 		}
 		alarm.begin()
 	}
-	if err := context.Cause(ctx); err != nil && err != errCallComplete {
+	if err := context.Cause(ctx); err != nil && err != ErrCallComplete {
 		return nil, alarm.cause(ctx, err)
 	}
 	if !l.reader.Ended() && !l.reader.Done() {
@@ -316,7 +316,9 @@ func (a *alarm) begin() {
 // is complete. The token that ends it takes most models less.
 const usageWait = 300 * time.Millisecond
 
-var errCallComplete = errors.New("the call is complete")
+// ErrCallComplete is why the context of a model call is cancelled whose reply is
+// complete, when the backend ends it no sooner: the cause of that context, and no failure.
+var ErrCallComplete = errors.New("the call is complete")
 
 // cause is why a call ended: a stall rather than the cancellation it led to.
 func (a *alarm) cause(ctx context.Context, err error) error {

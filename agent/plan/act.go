@@ -163,6 +163,12 @@ func (r *run) setUp(j *job, without []string) (o agent.Options, prompt string, e
 // what a person waits for is shown.
 func (r *run) runAgent(ctx context.Context, o agent.Options, task string, s *agent.Session, prompt string, granted int, whole bool) (result agent.Result, used int, err error) {
 	defer func() { r.budget.release(granted, used) }()
+	if hook := o.Hooks.Observe; hook != nil {
+		o.Hooks.Observe = func(ctx context.Context, of agent.Observed) (context.Context, func(agent.Event)) {
+			of.Task = task
+			return hook(ctx, of)
+		}
+	}
 	a, err := agent.New(o)
 	if err != nil {
 		return result, 0, &planEnd{agent.StopInternal, err}

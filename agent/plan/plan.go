@@ -139,6 +139,9 @@ func (p *Planner) stream(ctx context.Context, s *agent.Session, drive func(*run,
 			opts: p.opts, session: s, id: agent.NewSession().ID, started: time.Now(), events: make(chan agent.Event),
 			outcomes: make(chan outcome, MaxWorkers), budget: newBudget(p.opts.MaxTurns), seq: len(s.Entries()), interrupted: map[string]bool{},
 		}
+		if hook := p.opts.Agent.Hooks.Observe; hook != nil {
+			ctx, r.observer = hook(ctx, agent.Observed{Session: s, Plan: true})
+		}
 		var panicked any
 		go func() {
 			defer close(r.events)

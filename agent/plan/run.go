@@ -43,9 +43,10 @@ type run struct {
 	stopped        atomic.Bool // a person said stop
 	plannerTainted atomic.Bool // the planner has read text from outside the workspace
 
-	sending sync.Mutex
-	events  chan agent.Event
-	number  int // of the plan's own events
+	sending  sync.Mutex
+	events   chan agent.Event
+	observer func(agent.Event) // gets the plan's own events; nil: there is none
+	number   int               // of the plan's own events
 
 	recording sync.Mutex
 	seq       int // the last entry of the record
@@ -63,7 +64,11 @@ func (r *run) emit(task string, p agent.Payload) {
 	r.sending.Lock()
 	defer r.sending.Unlock()
 	r.number++
-	r.events <- agent.Event{Run: r.id, Task: task, Seq: r.number, Time: time.Now(), Payload: p}
+	ev := agent.Event{Run: r.id, Task: task, Seq: r.number, Time: time.Now(), Payload: p}
+	if r.observer != nil {
+		r.observer(ev)
+	}
+	r.events <- ev
 }
 
 func (r *run) notice(task, code, text string) {
