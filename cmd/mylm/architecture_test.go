@@ -125,12 +125,28 @@ func sources(t *testing.T) (*token.FileSet, []source) {
 	return set, all
 }
 
+// elsewhere are what only nested modules import: with it would come servers, and
+// megabytes that most users have no use for.
+var elsewhere = []string{"github.com/jackc/", "github.com/pgvector/", "go.opentelemetry.io/", "go.temporal.io/"}
+
 func TestImports(t *testing.T) {
+	mod, err := os.ReadFile("../../go.mod") // it lists what is imported by way of others, too
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range elsewhere {
+		if strings.Contains(string(mod), name) {
+			t.Errorf("go.mod names %s, which belongs in a nested module", name)
+		}
+	}
 	_, all := sources(t)
 	for _, f := range all {
 		r := ruleFor(f.dir)
 		for _, spec := range f.Imports {
 			imported, _ := strconv.Unquote(spec.Path.Value) // the parser has read it
+			if slices.ContainsFunc(elsewhere, func(name string) bool { return strings.HasPrefix(imported, name) }) {
+				t.Errorf("%s imports %s, which belongs in a nested module", f.path, imported)
+			}
 			target, ours := strings.CutPrefix(imported, "mylm/")
 			if ours && !allowed(r, f.dir, target) {
 				t.Errorf("%s imports mylm/%s, but may import %v: %s", f.path, target, r.may, r.reason)
