@@ -140,7 +140,7 @@ func (r *run) step(ctx context.Context) {
 // wrote, and nothing that came after it is kept.
 func (r *run) recordReply(ctx context.Context, reply *reply) error {
 	s := &r.state
-	s.addUsage(reply)
+	r.addUsage(&reply.Reply)
 	if r.replay != nil {
 		r.replay.noteReading(reply)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"mylm/prompts"
 	"mylm/providers"
+	"mylm/providers/calling"
 	"mylm/tools"
 )
 
@@ -40,6 +41,9 @@ func (r *run) replayEntry(e Entry) (done bool, err error) {
 	r.session.add(was)
 	switch p := was.Payload.(type) {
 	case ReplyEntry:
+		if p.State != nil {
+			r.turn.Usage = p.State.Usage
+		}
 		if p.Usage != nil {
 			r.state.Usage = r.turn.Usage.Add(*p.Usage) // as it was counted when it came
 		}
@@ -72,6 +76,9 @@ func (r *run) replayCompactions() {
 		aside, ok := r.toReplay[0].Payload.(AuxiliaryEntry)
 		if _, compacted := r.toReplay[0].Payload.(CompactionEntry); !compacted && (!ok || aside.Purpose != PurposeSummary) {
 			return
+		}
+		if aside.Usage != nil {
+			r.addUsage(&calling.Reply{Usage: *aside.Usage})
 		}
 		r.session.add(r.toReplay[0])
 		r.toReplay = r.toReplay[1:]

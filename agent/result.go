@@ -155,10 +155,11 @@ func cancelled(ctx context.Context) (StopReason, error) {
 // nil if nothing was received, or nothing that may be sent again.
 func (l *listener) partialReply(ctx context.Context, err error) *reply {
 	kind := providers.KindOf(err)
-	if l.reader.Done() || kind == providers.Filtered || kind == providers.Overflow {
+	whole, rep := l.reader.Done(), l.close()
+	if whole || kind == providers.Filtered || kind == providers.Overflow {
+		l.drop(&rep.Reply)
 		return nil
 	}
-	rep := l.close()
 	var limit *LimitError
 	switch { // a replay ends it in the same way
 	case ctx.Err() != nil:
@@ -170,6 +171,7 @@ func (l *listener) partialReply(ctx context.Context, err error) *reply {
 	}
 	rep.Call, rep.Fault, rep.broken = nil, nil, err.Error()
 	if strings.TrimSpace(rep.Text) == "" && (limit == nil || limit.Reason == StopTimeout) {
+		l.drop(&rep.Reply)
 		return nil
 	}
 	return rep

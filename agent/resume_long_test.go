@@ -46,7 +46,7 @@ func (s *stepper) Generate(_ context.Context, r providers.Request) iter.Seq2[pro
 	}
 	return func(yield func(providers.Chunk, error) bool) {
 		if yield(providers.Chunk{Text: text}, nil) {
-			yield(providers.Chunk{Stop: providers.StopEnd}, nil)
+			yield(providers.Chunk{Stop: providers.StopEnd, Usage: providers.Usage{Output: 2}}, nil)
 		}
 	}
 }
@@ -95,6 +95,9 @@ func TestResumeOfLongRuns(t *testing.T) {
 				unused := 0
 				if aside, ok := last.Payload.(agent.AuxiliaryEntry); ok && aside.Purpose == agent.PurposeSummary {
 					unused = 1
+				}
+				if r.Usage.Output < first.Usage.Output {
+					t.Errorf("%d %s: consumed %+v, want %+v", n, last.Kind(), r.Usage, first.Usage)
 				}
 				if asked+more != total+unused {
 					t.Errorf("%d %s: asked %d times before and %d after, want %d in all", n, last.Kind(), asked, more, total)

@@ -15,10 +15,12 @@ import (
 // It is recorded, so that a repeat need not ask again.
 func (r *run) askSeparately(ctx context.Context, q ModelRequest) (*reply, error) {
 	reply, err := r.generate(ctx, q, false)
+	if reply != nil {
+		r.addUsage(&reply.Reply)
+	}
 	if err != nil {
 		return nil, err
 	}
-	r.state.addUsage(reply)
 	if reply.Call != nil || reply.Fault != nil {
 		reply.Text = reply.Raw
 		if q.Purpose == PurposeSummary {
@@ -310,10 +312,12 @@ func (r *run) lastWord(ctx context.Context) {
 	if reason, cause := cancelled(ctx); ctx.Err() != nil && reason == StopInterrupted {
 		s.Stop, r.err = reason, cause
 	}
+	if said != nil {
+		r.addUsage(&said.Reply)
+	}
 	if err != nil {
 		return
 	}
-	s.addUsage(said)
 	if said.Call != nil || said.Fault != nil || strings.TrimSpace(said.Answer) == "" {
 		if said.Text != "" {
 			r.emit(Retract{})

@@ -347,8 +347,11 @@ func (rep *reply) entry(p Purpose) ReplyEntry {
 	}
 }
 
-// addUsage adds what a reply cost.
-func (s *State) addUsage(rep *reply) {
+// addUsage adds what a reply cost. The state before it, which is recorded with it, has
+// the cost of all before.
+func (r *run) addUsage(rep *calling.Reply) {
+	s := &r.state
+	r.turn.Usage, r.turn.UsagePartial = s.Usage, s.UsagePartial
 	s.Usage, s.UsagePartial = s.Usage.Add(rep.Usage), s.UsagePartial || rep.Partial
 }
 

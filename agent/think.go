@@ -32,6 +32,7 @@ func (r *run) think(ctx context.Context, p Purpose) (*reply, error) {
 		if reply.Text != "" {
 			r.emit(Retract{})
 		}
+		r.addUsage(&reply.Reply)
 		return nil, &modelError{err}
 	}
 	return reply, nil
@@ -66,6 +67,9 @@ func (r *run) generate(ctx context.Context, q ModelRequest, shown bool) (*reply,
 			return l.partialReply(ctx, err), &modelError{err}
 		}
 		takeBack := func() {
+			l.closing = true // nothing more of it is shown
+			rep := l.reader.Close()
+			l.drop(&rep)
 			if l.shown {
 				r.emit(Retract{})
 			}
@@ -195,6 +199,9 @@ func (l *listener) listen(ctx context.Context, request ModelRequest) (*reply, er
 			break
 		}
 		if err != nil {
+			if failed := new(providers.Error); errors.As(err, &failed) {
+				l.reader.Count(providers.Chunk{Usage: failed.Usage})
+			}
 			return nil, alarm.cause(ctx, err)
 		}
 		alarm.Stop() // what the consumer takes is not the model's time
@@ -282,6 +289,13 @@ func (l *listener) close() *reply {
 		l.part(p)
 	}
 	return rep
+}
+
+// drop counts what a reply cost of which nothing is kept.
+func (l *listener) drop(rep *calling.Reply) {
+	if l.reader.Pieces() > 0 || rep.Usage.Prompt > 0 {
+		l.run.addUsage(rep)
+	}
 }
 
 // alarm cancels a call in which nothing arrives for too long.

@@ -242,6 +242,8 @@ type Error struct {
 	Permanent    bool          // the same request fails again, whatever the kind
 	Busy         bool          // the backend is loading, starting or has too much to do; it will pass
 
+	Usage Usage // what the reply cost before it failed; zero: the backend did not say
+
 	Err error // the cause, for errors.Is and errors.As
 }
 

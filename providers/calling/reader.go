@@ -22,7 +22,7 @@ type Reply struct {
 	Fault           *protocol.FormatError // why it cannot be read; nil: it can
 	Stop            providers.StopReason  // "": it was stopped at its call
 	Usage           providers.Usage
-	Partial         bool // stopped before the backend reported its usage
+	Partial         bool // it broke off or was stopped before the backend reported its usage, which is more
 	Dropped         bool // another call came after the first, for the backend could not be stopped in time
 }
 
@@ -107,8 +107,8 @@ func (r *Reader) Take(c providers.Chunk) {
 	}
 }
 
-// Count takes the usage from what follows a complete call, and reports whether
-// there was one.
+// Count takes the usage from what follows a complete call or comes with a failure, and
+// reports whether there was one.
 func (r *Reader) Count(c providers.Chunk) bool {
 	u := plausible(c.Usage)
 	if u.Prompt > 0 {
@@ -147,7 +147,8 @@ func (r *Reader) parts(parts []protocol.Part) {
 // Close gets the decoder's verdict and returns the reply.
 func (r *Reader) Close() Reply {
 	end := protocol.Length
-	ended := r.reply.Stop == "" && r.decoder.Done() // by the model's own token for the end of its turn, or with a call
+	broken := r.reply.Stop == "" && !r.decoder.Done()
+	ended := r.reply.Stop == "" && !broken // by the model's own token for the end of its turn, or with a call
 	if ended || EndsByItself(r.reply.Stop) {
 		end = protocol.End
 	}
@@ -164,9 +165,9 @@ func (r *Reader) Close() Reply {
 		rep.Whole = whole
 	}
 	rep.Dropped = r.decoder.DroppedCall()
-	if rep.Stop == "" && rep.Usage.Prompt == 0 { // stopped by us: at least one token a piece
+	if broken || rep.Stop == "" && rep.Usage.Prompt == 0 { // at least one token a piece
 		rep.Partial = true
-		rep.Usage.Output = r.pieces
+		rep.Usage.Output = max(rep.Usage.Output, r.pieces)
 	}
 	if ended && rep.Call == nil && rep.Fault == nil {
 		rep.Stop = providers.StopEnd

@@ -157,9 +157,10 @@ func (m *Model) finish(ctx context.Context, t *relay, x *wire.Exchange, o outcom
 		return cmp.Or(ctx.Err(), error(e))
 	}
 	content, reasoning := contentOf(o.value)
-	last, err := m.lastChunk(t, x, o.value, content)
-	if err != nil {
-		return err
+	last, e := m.lastChunk(t, x, o.value, content)
+	if e != nil {
+		e.Usage = last.Usage
+		return e
 	}
 	if t.thoughts == 0 && reasoning != "" && !yield(providers.Chunk{Thought: reasoning}, nil) {
 		return nil
@@ -186,7 +187,7 @@ func (m *Model) failure(x *wire.Exchange, err error) *providers.Error {
 
 // lastChunk is the last chunk of a reply that no fault ended, if it is whole.
 func (m *Model) lastChunk(t *relay, x *wire.Exchange, resp *llms.ContentResponse, content string) (
-	last providers.Chunk, err error) {
+	last providers.Chunk, fault *providers.Error) {
 	last = providers.Chunk{Stop: stopReason(stopOf(resp)), Usage: usageOf(resp)}
 	ended := false
 	x.Note(func(r *wire.Reply) {

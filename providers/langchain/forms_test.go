@@ -216,6 +216,27 @@ func TestUsageBesideAFault(t *testing.T) {
 	}
 }
 
+// TestUsageOfAFailure holds that an error has what the reply cost that it ended, as far as the
+// server said it before.
+func TestUsageOfAFailure(t *testing.T) {
+	t.Parallel()
+	const counted = `"usageMetadata":{"promptTokenCount":7,"candidatesTokenCount":2}`
+	for name, tt := range map[string]struct{ provider, body string }{
+		"Anthropic, cut": {"anthropic", `data: {"type":"message_start","message":{"usage":{"input_tokens":7,"output_tokens":1}}}` + "\n\n" +
+			`data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"half"}}` + "\n\n"},
+		"Google, cut":      {"googleai", `data: {"candidates":[{"content":{"parts":[{"text":"half"}]}}],` + counted + "}\n\n"},
+		"Google, refused":  {"googleai", `data: {"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL"}],` + counted + "}\n\n"},
+		"OpenAI, filtered": {"openai", `data: {"choices":[{"delta":{},"finish_reason":"content_filter"}],"usage":{"prompt_tokens":7}}` + "\n\n" + "data: [DONE]\n\n"},
+	} {
+		f := newFake(t, speechOf(t, tt.provider), answers(http.StatusOK, "text/event-stream", tt.body))
+		_, _, _, err := generate(t, f.model(t), providers.Request{})
+		var e *providers.Error
+		if !errors.As(err, &e) || e.Usage.Prompt != 7 {
+			t.Errorf("%s: %+v", name, e)
+		}
+	}
+}
+
 // TestOverflowWords is for the words in which servers say that a prompt is too
 // long, and its size and the window's among them. 0 is none.
 func TestOverflowWords(t *testing.T) {

@@ -131,7 +131,7 @@ func (r *Reply) say(ctx context.Context, yield func(providers.Chunk, error) bool
 	case err != nil:
 		yield(providers.Chunk{}, err)
 	case r.Cut:
-		yield(providers.Chunk{}, &providers.Error{Kind: providers.Interrupted, Message: "the script cuts the reply off here"})
+		yield(providers.Chunk{}, &providers.Error{Kind: providers.Interrupted, Message: "the script cuts the reply off here", Usage: r.Usage})
 	default:
 		yield(providers.Chunk{Stop: cmp.Or(r.Stop, providers.StopEnd), Usage: r.Usage}, nil)
 	}

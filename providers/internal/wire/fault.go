@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,8 +25,8 @@ func (x *Exchange) Failure(err error) *providers.Error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	e := x.failure(err)
-	if e != nil && e.Backend == "" {
-		e.Backend = x.Server.Name
+	if e != nil {
+		e.Backend, e.Usage = cmp.Or(e.Backend, x.Server.Name), x.reply.Usage
 	}
 	return e
 }
