@@ -288,7 +288,7 @@ func comparedParts(p EntryPayload) []part {
 	case PromptEntry:
 		return []part{{"text of the prompt", p.Text}, {"pictures of the prompt", fmt.Sprint(p.hashes())}}
 	case ReplyEntry:
-		return []part{{"text of the reply", p.Text}, {"answer", p.Answer}, {"thought", p.Thought}}
+		return []part{{"text of the reply", p.Text}, {"answer", p.Answer}, {"whole answer", p.Whole}, {"thought", p.Thought}}
 	case AuxiliaryEntry:
 		return []part{{"text of the check", p.Text}, {"thought", p.Thought}}
 	case CallEntry:

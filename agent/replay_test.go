@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"mylm/agent"
 	"mylm/prompts"
+	"mylm/providers"
 	"mylm/tools"
 )
 
@@ -116,5 +118,33 @@ func TestReplayComparesWhatTheModelWasTold(t *testing.T) {
 	done, err := agent.Replay(t.Context(), entries, agent.Options{Tools: tool("Say it again.")})
 	if err != nil || len(done.Differences) != 1 || !strings.Contains(done.Differences[0].Why, "call of echo in the form") {
 		t.Errorf("another call: %+v, %v", done.Differences, err)
+	}
+}
+
+// TestReplayComparesTheWholeAnswer holds that the answer of a continued reply is compared, where
+// the continuation made something else of what came before.
+func TestReplayComparesTheWholeAnswer(t *testing.T) {
+	s := agent.NewSession()
+	m := newModel(say{text: "I think of it.", stop: providers.StopLength}, "\n</think>\nIt is so.")
+	if r, err := agent.Collect(newAgent(t, agent.Options{Model: m}).Run(t.Context(), s, "go")); err != nil || r.Response != "It is so." {
+		t.Fatalf("%q, %v", r.Response, err)
+	}
+	recorded := 0
+	for _, whole := range []string{"It is so.", "It is not so.", ""} {
+		entries := slices.Clone(s.Entries())
+		for i := range entries {
+			if reply, ok := entries[i].Payload.(agent.ReplyEntry); ok && reply.Whole != "" {
+				reply.Whole = strings.Replace(reply.Whole, "It is so.", whole, 1)
+				entries[i].Payload = reply
+				recorded++
+			}
+		}
+		done, err := agent.Replay(t.Context(), entries, agent.Options{})
+		if err != nil || (len(done.Differences) > 0) != (whole != "It is so.") {
+			t.Errorf("%q: %+v, %v", whole, done.Differences, err)
+		}
+	}
+	if recorded != 3 {
+		t.Errorf("%d whole answers in 3 records", recorded)
 	}
 }
