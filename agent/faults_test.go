@@ -222,6 +222,28 @@ func TestCancel(t *testing.T) {
 	}
 }
 
+// TestCancelGivesOutWhatIsHeld holds that text that may still become a call is shown,
+// recorded and the response where the run is cancelled.
+func TestCancelGivesOutWhatIsHeld(t *testing.T) {
+	for _, text := range []string{`{"answer": 42`, "I look.\nActi", "Well, well <b"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		s, shown, r := agent.NewSession(), "", agent.Result{}
+		m := newModel(say{thought: "hm", text: text, whole: true, hang: true})
+		m.sent = cancel
+		for ev := range newAgent(t, agent.Options{Model: m}).Run(ctx, s, "go") {
+			switch p := ev.Payload.(type) {
+			case agent.TextDelta:
+				shown += p.Text
+			case agent.FinalResponse:
+				r = p.Result
+			}
+		}
+		if messages := s.Messages(); shown != text || r.Response != text || messages[len(messages)-1].Text != text {
+			t.Errorf("%q: shown %q, response %q, recorded %+v", text, shown, r.Response, messages)
+		}
+	}
+}
+
 // noGoroutineLeft waits until there are no more goroutines than before.
 func noGoroutineLeft(t *testing.T, before int) {
 	t.Helper()

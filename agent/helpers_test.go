@@ -39,6 +39,7 @@ type model struct {
 	next     int
 	requests []providers.Request
 	left     string // what the consumer did not take of the last reply
+	sent     func() // called before a reply hangs
 }
 
 func newModel(says ...any) *model {
@@ -101,6 +102,9 @@ func (m *model) Generate(ctx context.Context, r providers.Request) iter.Seq2[pro
 		}
 		switch {
 		case s.hang:
+			if m.sent != nil {
+				m.sent()
+			}
 			<-ctx.Done()
 			yield(providers.Chunk{}, ctx.Err())
 		case s.err != nil:
