@@ -424,7 +424,7 @@ func (d *Decoder) pushText(s string) (rest string) {
 			d.noteCallStart(s[start:i], s[i:])
 		case d.line.words > 0 && (c == '{' || c == '='):
 			d.noteWords()
-		case !d.line.filled && !isSpace(c) && c != '~', c == '<' && (d.line.last == '[' || d.mayName(s[i:])):
+		case !d.line.filled && !isSpace(c), c == '<' && (d.line.last == '[' || d.mayName(s[i:])):
 			d.noteCallStart(s[start:i], s[i:])
 		}
 		var m mark

@@ -319,7 +319,8 @@ func (d *Decoder) decide(stop Stop) (rest string) {
 	}
 	if h.end == 0 {
 		h.end = len(h.buf)
-		if i := strings.LastIndex(h.buf, "\n```"); i >= 0 && h.fenced && h.open.n == 0 && blank(strings.Trim(h.buf[i:], "`\n\r\t ")) {
+		mark := d.line.fenceMark()
+		if i := strings.LastIndex(h.buf, mark); i >= 0 && h.fenced && h.open.n == 0 && strings.Trim(h.buf[i:], white+mark) == "" {
 			h.end = i
 		}
 	}
@@ -331,7 +332,7 @@ func (d *Decoder) verdict(stop Stop) (rest string) {
 	h := &d.held
 	block, tagged := h.buf[:h.end], h.open.n > 0
 	ended := h.closed || h.end < len(h.buf)
-	if tagged && h.fenced && !ended && strings.Contains(h.buf, "\n```") {
+	if tagged && h.fenced && !ended && strings.Contains(h.buf, d.line.fenceMark()) {
 		return d.release(len(h.buf)) // an example that lacks its closing tag (B11)
 	}
 	inner := block
@@ -391,13 +392,18 @@ func (d *Decoder) bare(x *resolver, fault *ValueError, known bool) (err *ValueEr
 			known = x.name != ""
 		}
 		prose := x.form == "python" && fault.Reason != Truncated && mentioned(x.src)
+		if h.fenced && fault.Reason != Truncated && fault.Reason != BadJSON { // it was read whole (D10, D13)
+			behind, several := d.behindFence()
+			prose = prose || !several && !blank(behind)
+		}
 		return fault, prose || !known
 	}
 	from := 0
+	_, several := d.behindFence()
 	switch follows := d.follow(x.rest(), &from); {
 	case follows == nothing, follows == ends:
 		return nil, !known && x.form != "python" // D18
-	case follows == words && known && h.fenced && severalFences(h.buf):
+	case follows == words && known && h.fenced && several:
 		return &ValueError{Reason: FencedCall}, false
 	case follows == words && known && h.dialect == action:
 		return &ValueError{Reason: Ambiguous, Offset: x.pos, Detail: "words follow the action"}, false
@@ -406,12 +412,13 @@ func (d *Decoder) bare(x *resolver, fault *ValueError, known bool) (err *ValueEr
 	}
 }
 
-// severalFences reports whether another fence follows the one that s is in: which
-// of their calls is meant is not guessed.
-func severalFences(s string) bool {
-	const fence = "\n```"
-	_, after, _ := strings.Cut(s, fence)
-	return strings.HasPrefix(trimSpace(after), fence[1:])
+// behindFence is what follows the fence that a call without tags is in. Where that is
+// another fence, which of their calls is meant is not guessed.
+func (d *Decoder) behindFence() (behind string, several bool) {
+	mark := d.line.fenceMark()
+	_, behind, _ = strings.Cut(d.held.buf, mark)
+	behind = trimSpace(strings.TrimLeft(behind, mark[1:]))
+	return behind, strings.HasPrefix(behind, mark[1:])
 }
 
 // namesTool returns a tool that is named in quotes in what was held back: it was
@@ -461,6 +468,8 @@ func (d *Decoder) follow(s string, at *int) following {
 				*at += m.n - 1
 			case m.tag == thinkClose:
 				return thoughtEnds
+			case inFence && m.tag == turnEnd && !turns[m.kind] && (h.closed || d.endsHere()): // what follows decides
+				*at += m.n - 1
 			case inFence && m.tag != turnEnd, m.tag == noTag, m.tag == comment, m.kind == "/s" && d.strikethrough:
 				return words
 			case m.tag == toolOpen || m.tag == tokenOpen:

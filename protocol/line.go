@@ -1,5 +1,7 @@
 package protocol
 
+import "strings"
+
 // line tracks the position in the line, and the code around running text. It
 // follows CommonMark (T8) as far as a stream allows: a fence opens with three or
 // more backticks or tildes at the start of a line and closes with as many; an
@@ -191,6 +193,9 @@ func (l *line) newline() {
 	l.filled, l.quote, l.inline, l.closing, l.fenceHead = false, false, 0, false, false
 	l.column, l.code, l.item, l.words = 0, false, noItem, 0
 }
+
+// fenceMark is a line end and the least that closes the fence, or opens one like it.
+func (l *line) fenceMark() string { return "\n" + strings.Repeat(string(l.fenceChar), 3) }
 
 // indented reports whether the line is code by its indentation, as CommonMark
 // has it: four columns, behind a blank line. The first line of a reply is not.

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"encoding/json"
 	"iter"
 	"regexp"
 	"slices"
@@ -32,7 +33,7 @@ func (d *Decoder) lost() {
 		reason = UnknownForm
 	} else if strings.HasPrefix(f.text[at:], lt) {
 		reason = EscapedCall
-	} else if strings.HasPrefix(f.text[at:], "```") {
+	} else if strings.HasPrefix(f.text[at:], "```") || strings.HasPrefix(f.text[at:], "~~~") {
 		reason = FencedCall
 	}
 	if tool != "" {
@@ -250,8 +251,8 @@ func (f *finder) place(at int) (g guess) {
 	switch c := f.text[at]; {
 	case !start && (c == '{' || c == '('):
 		return f.inMidLine(at)
-	case start && c == '`' && !f.shown:
-		return f.fenced(f.text[at:])
+	case start && (c == '`' || c == '~') && !f.shown:
+		return f.fenced(f.text[at:], f.text[from:at])
 	case start:
 		if g = f.atLine(f.text[at:]); g.is == isNone && c == '{' {
 			paragraph, _, _ := strings.Cut(f.ahead(f.text[at:], 1<<16), "\n\n")
@@ -475,10 +476,37 @@ func (f *finder) inObject(s string) (tool string) {
 		}
 	}
 	x := resolver{d: f.d, name: tool}
-	if !args && !slices.ContainsFunc(keys, func(key string) bool { return !nameKeys[fold(key)] && x.property(key) != nil }) {
+	if !args && !slices.ContainsFunc(keys, func(key string) bool { return !nameKeys[fold(key)] && x.property(key) != nil }) || f.wrapped(s) {
 		return ""
 	}
 	return tool
+}
+
+// wrapped reports whether a call that an object holds is one part of it among others, as
+// in a request of a protocol, a response or a list of messages: there it is quoted.
+func (f *finder) wrapped(s string) (is bool) {
+	x := resolver{d: f.d, dialect: bare, cursor: cursor{src: s}}
+	_ = try(func() {
+		value, _ := x.read()
+		is = x.among(value)
+	})
+	return is
+}
+
+// among is the same for a value.
+func (x *resolver) among(value json.RawMessage) bool {
+	members := split(value)
+	if value[0] == '[' {
+		return len(members) > 0 && x.among(members[0].value)
+	}
+	p := x.partsOf(value)
+	if p.name != nil || p.inner != nil || slices.ContainsFunc(p.rest, func(m member) bool {
+		_, known := x.d.opts.Tools.Schema(m.key)
+		return known || m.key == "recipient_name"
+	}) {
+		return false
+	}
+	return len(p.rest) != 1 || x.among(p.rest[0].value)
 }
 
 // markUp is what a < begins: an element that is named like a tool, one that names
@@ -540,8 +568,10 @@ func (f *finder) markUp(s string, start bool) guess {
 	case content[0] == '{', content[0] == '[':
 		return found(f.inObject(content))
 	}
-	if m := namedInside().FindStringSubmatch(inside[:min(len(inside), maxElem)]); m != nil {
-		if tool, known = f.d.declared(tidyName(m[1])); known {
+	inside = inside[:min(len(inside), maxElem)]
+	if m := namedInside().FindStringSubmatch(inside); m != nil {
+		tool, known = f.d.declared(tidyName(m[2]))
+		if known && (fold(m[1]) != "name" || f.hasArgument(tool, inside)) { // any document has a <name>
 			return found(tool)
 		}
 	}
@@ -550,8 +580,20 @@ func (f *finder) markUp(s string, start bool) guess {
 
 // namedInside is an element that names something.
 var namedInside = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)<(?:tool|function)?[-_]?(?:name|tool|function)>\s*([\w.:-]+)\s*</`)
+	return regexp.MustCompile(`(?i)<((?:tool|function)?[-_]?(?:name|tool|function))>\s*([\w.:-]+)\s*</`)
 })
+
+// hasArgument reports whether there is an element for an argument of a tool, or for all of
+// them.
+func (f *finder) hasArgument(tool, s string) bool {
+	x := resolver{d: f.d, name: tool}
+	for at := range strings.SplitSeq(s, "<") {
+		if e, ok := elemAt("<" + at); ok && (paramElements[e.fold] || x.property(e.name) != nil) {
+			return true
+		}
+	}
+	return false
+}
 
 // mayBeElement reports whether s, behind a <, may become an element whose tag is not
 // complete.
@@ -601,6 +643,16 @@ var onlyStep = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?is)^\s*(?:(?:thought|act).*\n[\s*_]*)?act[^:]*:\s*[^\n]*$`)
 })
 
+// about reports whether an object names a tool, or begins with an argument of it.
+func (f *finder) about(tool, object string) bool {
+	m := firstKey().FindStringSubmatch(object[:min(len(object), maxTag)])
+	x := resolver{d: f.d, name: tool}
+	return m != nil && (x.property(m[1]+m[2]) != nil || f.inObject(object) != "")
+}
+
+// shells are what is written behind the ticks of a fence with a command.
+var shells = []string{"bash", "sh", "shell"}
+
 // only returns the one tool that there is, if the reply is a thought and an action
 // that names none, or the tool takes one text and the reply ends in its one fence
 // behind prose: that is how agents with nothing but a shell have models write
@@ -617,6 +669,10 @@ func (f *finder) only() (tool string, at int) {
 	}
 	at = strings.Index(text, fence) + len(fence)
 	if strings.Count(text, fence) != 2 || !strings.HasSuffix(text, fence) || strings.HasPrefix(trimSpace(text), fence[1:]) {
+		return "", 0
+	}
+	info, content, _ := strings.Cut(text[at:], "\n")
+	if info = fold(info); !slices.Contains(shells, info) && !strings.Contains(fold(names[0]), info) && !f.about(names[0], content) {
 		return "", 0
 	}
 	schema, _ := f.d.opts.Tools.Schema(names[0])

@@ -157,9 +157,9 @@ var (
 
 // fenced is a fence at a place: one that says that it holds a call, or that holds nothing
 // but one and ends the reply. What words follow is an example.
-func (f *finder) fenced(s string) guess {
+func (f *finder) fenced(s, indent string) guess {
 	head, body, whole := strings.Cut(s[:min(len(s), maxPassed)], "\n")
-	info := strings.TrimLeft(head, "`")
+	info := strings.TrimLeft(head, head[:1])
 	fence := head[:len(head)-len(info)]
 	switch {
 	case !whole && (info == "" || len(fence) >= 3):
@@ -181,11 +181,10 @@ func (f *finder) fenced(s string) guess {
 	case !said && (f.d.opts.Told || !known && content[0] != '{' && content[0] != '['):
 		return guess{}
 	}
-	closer := "\n" + fence
-	inside, after, closed := strings.Cut(f.ahead(body, maxPassed), closer)
+	inside, after, closed := cutFence(f.ahead(body, maxPassed), fence)
 	switch {
 	case f.streams && !closed:
-		return guess{is: isOpen, until: closer}
+		return guess{is: isOpen, until: "\n" + indent + fence}
 	case !said && !blank(after):
 		return guess{}
 	}
@@ -205,6 +204,18 @@ func (f *finder) fenced(s string) guess {
 		tool = f.word(content)
 	}
 	return found(tool)
+}
+
+// cutFence cuts what is in a fence at the line that closes it.
+func cutFence(s, fence string) (inside, after string, closed bool) {
+	n := 0
+	for line := range strings.Lines(s) {
+		if after, closed = strings.CutPrefix(trimSpace(line), fence); closed {
+			return s[:n], after + s[n+len(line):], true
+		}
+		n += len(line)
+	}
+	return s, "", false
 }
 
 // resultLabel is what programs write before the results in a conversation, in brackets or
