@@ -26,8 +26,6 @@ type Query struct {
 	After, Before time.Time
 	// History finds documents that were superseded, too.
 	History bool
-	// Ranking says what counts for how much, lexical.Default if it is nil.
-	Ranking *lexical.Ranking
 }
 
 // Hit is a document that was found.
@@ -66,10 +64,6 @@ func (s *Store) search(ctx context.Context, q Query) (hits []Hit, err error) {
 		q.Limit = 5
 	}
 	d, vector := s.prepare(ctx, q)
-	ranking := lexical.Default()
-	if q.Ranking != nil {
-		ranking = *q.Ranking
-	}
 	lacking := false // documents have no vector yet
 	find := func(tx *sql.Tx) error {
 		hits = nil
@@ -89,7 +83,7 @@ func (s *Store) search(ctx context.Context, q Query) (hits []Hit, err error) {
 			query.Similarities = near.similarities
 		}
 		most := q.Limit + 10 // some of them say the same
-		found, err := ranking.Rank(ctx, v, query, most)
+		found, err := lexical.Default().Rank(ctx, v, query, most)
 		if err != nil {
 			return err
 		}

@@ -99,11 +99,10 @@ func TestSlips(t *testing.T) {
 		{"touranment", []uint32{0}, []string{"tournament"}}, // the stem of it is touran
 		{"actviity", []uint32{1}, []string{"activ"}},
 		{"comumnity", []uint32{1}, []string{"communiti"}},
-		{"bougth", []uint32{2}, []string{"buy"}},
 		{"umbrela", []uint32{2}, []string{"umbrella"}},
 		{"schlüsel", []uint32{4}, []string{"schlussel"}},
 		{"touranmnet", []uint32{0}, []string{"tournament"}}, // two slips in a long word
-		{"thier", nil, nil},                                 // a function word, not tier
+		{"thier", nil, nil}, // a function word, not tier
 		{"faimly", []uint32{6}, []string{"famili"}},
 		{"rnoud", nil, nil}, // two slips in a short one
 		{"tournament", []uint32{0}, nil},
@@ -126,11 +125,6 @@ func TestSlips(t *testing.T) {
 		if !slices.Equal(got, tt.terms) {
 			t.Errorf("%q stands for %q, want %q", tt.query, got, tt.terms)
 		}
-	}
-	off := lexical.Default()
-	off.Slips = 0
-	if hits := rank(t, off, m, lexical.Query{Text: "umbrela"}); hits != nil {
-		t.Errorf("with Slips 0 a slip was corrected: %v", hits)
 	}
 }
 

@@ -23,9 +23,6 @@ type Ranking struct {
 	Lender float64
 	// Name is how often a document is taken to hold its speaker's name.
 	Name float64
-	// Slips is how many slips in a word that the scope does not hold are
-	// corrected: at most 2, and at most one in a word of less than 8 letters.
-	Slips int
 	// Floor is the share of the query's words that a document and its neighbours must
 	// hold for anything to be found at all.
 	Floor float64
@@ -47,7 +44,7 @@ func Default() Ranking {
 	return Ranking{
 		K1: 1, B: 0.3,
 		Before: []float64{1.2, 1, 0.75, 0.5, 0.25}, After: []float64{0.75, 0.5, 0.25}, Lender: 30,
-		Name: 2, Slips: 2, Floor: 0.42, Similar: 1, Weights: learned,
+		Name: 2, Floor: 0.42, Similar: 1, Weights: learned,
 	}
 }
 

@@ -30,28 +30,24 @@ func (s *search) instead(ctx context.Context, t term) ([]term, error) {
 		}
 		return s.present(ctx, found)
 	}
-	sp := newSpelling(t, s.Slips)
+	sp := newSpelling(t)
 	if sp == nil {
 		return nil, nil
 	}
-	near := sp.forms()
-	if near == nil {
-		var err error
-		if near, err = s.nearest(ctx, sp); err != nil {
-			return nil, err
-		}
+	near, err := s.nearest(ctx, sp)
+	if err != nil {
+		return nil, err
 	}
 	for _, text := range near {
 		c := term{text: text, word: t.word}
 		s.nameSpeakers(&c)
 		found = append(found, c)
 	}
-	found, err := s.present(ctx, found)
-	if err != nil {
+	if found, err = s.present(ctx, found); err != nil {
 		return nil, err
 	}
 	if len(found) == 0 {
-		if found, err = s.parts(ctx, sp.word, t.word); len(found) > 0 || err != nil {
+		if found, err = s.parts(ctx, string(sp.word), t.word); len(found) > 0 || err != nil {
 			return found, err
 		}
 	}
@@ -103,21 +99,21 @@ func (s *search) present(ctx context.Context, terms []term) (found []term, err e
 
 // nearest gives the terms of the index with the fewest slips to a word.
 func (s *search) nearest(ctx context.Context, sp *spelling) ([]string, error) {
+	first, most := string(sp.word[0]), len(sp.word)+sp.limit
 	for _, name := range s.facts.spoken {
 		for _, t := range name {
-			if strings.HasPrefix(t, sp.first) {
+			if strings.HasPrefix(t, first) {
 				sp.look(t)
 			}
 		}
 	}
-	most := max(len(sp.raw.word), len(sp.stem.word)) + sp.limit
-	err := s.index.Terms(ctx, sp.first, func(t string) {
+	err := s.index.Terms(ctx, first, func(t string) {
 		if n := utf8.RuneCountInString(t); n >= minCorrected-1 && n <= most {
 			sp.look(t)
 		}
 	})
 	if err := cmp.Or(ctx.Err(), err); err != nil {
-		return nil, fmt.Errorf("looking for words like %q in the memory: %w", sp.word, err)
+		return nil, fmt.Errorf("looking for words like %q in the memory: %w", string(sp.word), err)
 	}
 	slices.Sort(sp.near)
 	near := slices.Compact(sp.near)

@@ -1,36 +1,41 @@
 package lexical
 
 import (
-	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
 // spelling looks for the terms that a misspelt word may be.
 type spelling struct {
-	word  string // folded
-	first string // its first letter, which is taken to be right
-	raw   *distance
-	stem  *distance
+	word  []rune   // folded; its first letter is taken to be right
 	limit int      // slips of the best so far
 	near  []string // terms with that many
+
+	before, last, row []int // of a table of slips
 }
 
-// newSpelling returns nil for what is not corrected.
-func newSpelling(t term, slips int) *spelling {
+// newSpelling returns nil for what is not corrected. What is close to a function word
+// is none of the others: thier must not become tier.
+func newSpelling(t term) *spelling {
 	a := analysers.Get().(*analyser)
 	a.fold(t.word)
-	word := string(a.buf)
+	s := &spelling{word: []rune(string(a.buf)), limit: 1}
 	a.release()
-	limit := min(slips, 2)
-	if utf8.RuneCountInString(word) < longWord {
-		limit = min(limit, 1)
-	}
-	if utf8.RuneCountInString(t.text) < minCorrected || limit <= 0 || !plainWord(word) || !plainWord(t.text) {
+	if utf8.RuneCountInString(t.text) < minCorrected || !plainWord(string(s.word)) || !plainWord(t.text) {
 		return nil
 	}
-	r, _ := utf8.DecodeRuneInString(word)
-	return &spelling{word: word, first: string(r), raw: newDistance(word), stem: newDistance(t.text), limit: limit}
+	size := len(s.word) + 1
+	s.before, s.last, s.row = make([]int, size), make([]int, size), make([]int, size)
+	for w := range lexicon().stop {
+		if n := s.slips(w); len(w) >= minCorrected && n != nil && n[size-1] <= 1 {
+			return nil
+		}
+	}
+	if len(s.word) >= longWord {
+		s.limit = 2
+	}
+	return s
 }
 
 // plainWord tells whether a word is one that somebody may have misspelt.
@@ -43,67 +48,57 @@ func plainWord(word string) bool {
 	return true
 }
 
-// forms looks among the words that are not in the index as they are written.
-// It is nil if there is none, and empty for a stop word: wuold must not become
-// world, and bougth is a form of buy.
-func (s *spelling) forms() []string {
-	l := lexicon()
-	for w := range l.stop {
-		if len(w) >= minCorrected && s.raw.to(w, 1) == 1 {
-			return []string{}
+// look considers a term of the index. The slips are those in the word as it is
+// written: one near the end changes what the stemmer cuts, and so the stem more than
+// the word; the stem of touranment is touran. A term fits if it and the rest of the
+// word are a word of that term: activ and the ity of actviity.
+func (s *spelling) look(term string) {
+	begins := []string{term}
+	if begin, ok := strings.CutSuffix(term, "i"); ok { // of a y: famili
+		begins = append(begins, begin+"y")
+	} else if begin, ok := strings.CutSuffix(term, "e"); ok { // which endings replace: write
+		begins = append(begins, begin)
+	}
+	for _, begin := range begins {
+		for i, n := range s.slips(begin) {
+			if i > 0 && n > 0 && n <= s.limit && stemOf(begin+string(s.word[i:])) == term {
+				if n < s.limit {
+					s.limit, s.near = n, s.near[:0]
+				}
+				s.near = append(s.near, term)
+			}
 		}
-	}
-	var near []string
-	for form, base := range l.irregular {
-		if len(form) >= minCorrected && s.raw.to(form, 1) == 1 {
-			near = append(near, stemOf(base))
-		}
-	}
-	slices.Sort(near)
-	return slices.Compact(near)
-}
-
-// look considers a term of the index.
-func (s *spelling) look(t string) {
-	n := s.written(t)
-	if near := s.stem.to(t, s.limit); near < n && (near < 2 || len(s.stem.word) >= longWord) {
-		n = near // two slips in a short stem are another word: index is not indent
-	}
-	switch {
-	case n > s.limit || n == 0:
-	case n < s.limit:
-		s.limit, s.near = n, append(s.near[:0], t)
-	default:
-		s.near = append(s.near, t)
 	}
 }
 
-// written counts the slips in the word as it is written. A slip near the end
-// changes what the stemmer cuts, and so the stem more than the word: the stem
-// of touranment is touran. A term fits if it and the rest of the word are a
-// word of that term: activ and the ity of actviity.
-func (s *spelling) written(term string) int {
-	best := s.limit + 1
-	last := len(term) - 1
-	best = min(best, s.begins(term, term))
-	switch term[last] {
-	case 'i': // of a y: famili
-		best = min(best, s.begins(term, term[:last]+"y"))
-	case 'e': // which endings replace: write
-		best = min(best, s.begins(term, term[:last]))
+// slips counts them between each beginning of the word and another one: a letter
+// missing, one too many, a wrong one, or two neighbours swapped. It is nil if all have
+// more than the limit.
+func (s *spelling) slips(other string) []int {
+	for j := range s.last {
+		s.last[j] = j
 	}
-	return best
-}
-
-// begins counts the slips in the beginning of the word that stands for begin,
-// where begin and the rest are a word of the term.
-func (s *spelling) begins(term, begin string) int {
-	s.raw.fill(begin, s.limit)
-	best := s.limit + 1
-	for i := len(s.raw.word); i > 0; i-- {
-		if s.raw.ends[i] < best && stemOf(begin+string(s.raw.word[i:])) == term {
-			best = s.raw.ends[i]
+	size, before := 0, rune(0)
+	for _, r := range other {
+		size++
+		s.row[0] = size
+		least := size
+		for j, c := range s.word {
+			wrong := 1
+			if c == r {
+				wrong = 0
+			}
+			n := min(s.last[j+1]+1, s.row[j]+1, s.last[j]+wrong)
+			if size > 1 && j > 0 && c == before && s.word[j-1] == r {
+				n = min(n, s.before[j-1]+1)
+			}
+			s.row[j+1] = n
+			least = min(least, n)
 		}
+		if least > s.limit {
+			return nil
+		}
+		s.before, s.last, s.row, before = s.last, s.row, s.before, r
 	}
-	return best
+	return s.last
 }
