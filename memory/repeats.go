@@ -6,10 +6,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"math/bits"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"mylm/memory/lexical"
 )
@@ -23,11 +21,10 @@ const (
 // candidate is a hit with what it is compared by.
 type candidate struct {
 	Hit
-	num    int64
-	asks   bool
-	sketch sketch
-	known  bool // terms are
-	terms  []lexical.TermCount
+	num   int64
+	asks  bool
+	known bool // terms are
+	terms []lexical.TermCount
 }
 
 // unrepeated makes hits of what the ranking found, best first. The newest answer
@@ -76,9 +73,6 @@ func unrepeated(ctx context.Context, tx *sql.Tx, v *view, found []lexical.Hit, q
 func newCandidate(v *view, r row, h lexical.Hit) candidate {
 	h.Doc = uint32(r.num)
 	c := candidate{Hit: Hit{Document: r.Document, Found: h}, num: r.num, asks: v.facts.Docs[h.Doc].Flags&lexical.Asks != 0}
-	if len(r.Text) <= comparedBytes {
-		c.sketch = newSketch(r.Text)
-	}
 	return c
 }
 
@@ -89,45 +83,6 @@ func (c *candidate) analysed() []lexical.TermCount {
 	}
 	c.known = true
 	return c.terms
-}
-
-// sketch has a bit for the first letters of each word, and for each character that is
-// not of ASCII: texts that share terms share bits, whatever the endings of the words.
-type sketch [8]uint64
-
-func newSketch(text string) (s sketch) {
-	hash, letters := uint32(0), 0
-	set := func(h uint32) {
-		h = h * 2654435761 >> 23
-		s[h/64] |= 1 << (h % 64)
-	}
-	for _, r := range text + " " {
-		if letter := r|' ' >= 'a' && r|' ' <= 'z' || r >= '0' && r <= '9'; letter {
-			if letters++; letters <= 4 {
-				hash = hash*31 + uint32(r|' ')
-			}
-			continue
-		}
-		if letters > 0 {
-			set(hash)
-			hash, letters = 0, 0
-		}
-		if r >= utf8.RuneSelf {
-			set(uint32(r))
-		}
-	}
-	return s
-}
-
-// unlike reports that two long texts can't share that many tenths of their terms:
-// analysing them takes long. About half of the words of a text are no terms.
-func (s *sketch) unlike(other *sketch, tenths int) bool {
-	one, two, both := 0, 0, 0
-	for i := range s {
-		one, two, both = one+bits.OnesCount64(s[i]), two+bits.OnesCount64(other[i]), both+bits.OnesCount64(s[i]&other[i])
-	}
-	few := min(one, two)
-	return few > 20 && 20*both < (tenths-1)*few
 }
 
 // update replaces an answer by the newest one to the same question, as the user
@@ -175,7 +130,7 @@ func (c *candidate) says(other *candidate) bool {
 	if c.Project != other.Project || (c.Kind == Tool) != (other.Kind == Tool) {
 		return false
 	}
-	return !c.sketch.unlike(&other.sketch, 9) && shares(c.analysed(), other.analysed(), 9) && slices.Equal(numbers(c.terms), numbers(other.terms))
+	return shares(c.analysed(), other.analysed(), 9) && slices.Equal(numbers(c.terms), numbers(other.terms))
 }
 
 // shares reports whether that many tenths of the terms of the shorter text are in the
@@ -266,7 +221,7 @@ func (c *candidate) version(other *candidate) bool {
 		return false // one only asks for something, or takes that up
 	}
 	nearer := c.Found.Similarity - other.Found.Similarity
-	if max(nearer, -nearer) >= 0.1 || c.Found.Held == 0 || c.Found.Held != other.Found.Held || c.sketch.unlike(&other.sketch, 5) {
+	if max(nearer, -nearer) >= 0.1 || c.Found.Held == 0 || c.Found.Held != other.Found.Held {
 		return false
 	}
 	one, two := c.analysed(), other.analysed()
