@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -21,13 +22,11 @@ type dense struct {
 	embedder Embedder
 	warn     func(error)
 	silent   atomic.Bool // it did not answer a question in time, and is not asked again
-	held     held
 }
 
 // nearest compares a question's vector with those of documents, within the
-// transaction of one search. The file holds the vectors, and a process that
-// searches often keeps them; those of the candidates that words found become a
-// collection of chromem-go's, which compares them.
+// transaction of one search. The file holds the vectors; those of the candidates
+// that words found become a collection of chromem-go's, which compares them.
 //
 // Of chromem-go's database only collections in memory are used: a crash damages
 // its files. A vector of another length would make every query fail, and one of
@@ -35,11 +34,8 @@ type dense struct {
 type nearest struct {
 	tx       *sql.Tx
 	embedder int64 // in the file
-	changes  int64 // of the state that the search sees
-	docs     int   // one more than the number of its last document
-	last     int64 // vector in the file
+	docs     int   // one more than the number of the last document that the search sees
 	vector   []float32
-	held     *held
 }
 
 // nearest returns nil where there is nothing to compare, and up to which document all
@@ -49,10 +45,10 @@ func (v *view) nearest(ctx context.Context, d *dense, vector []float32) (_ *near
 	if d == nil {
 		return nil, 0, nil
 	}
-	n := &nearest{tx: v.tx, changes: v.changes, docs: len(v.facts.Docs), vector: slices.Clone(vector), held: &d.held}
+	n := &nearest{tx: v.tx, docs: len(v.facts.Docs), vector: slices.Clone(vector)}
 	dimension := 0
-	err = v.tx.QueryRowContext(ctx, "SELECT num, dimension, through, (SELECT coalesce(max(seq), 0) FROM vectors) FROM embedders WHERE name = ?", d.embedder.Name()).
-		Scan(&n.embedder, &dimension, &through, &n.last)
+	err = v.tx.QueryRowContext(ctx, "SELECT num, dimension, through FROM embedders WHERE name = ?", d.embedder.Name()).
+		Scan(&n.embedder, &dimension, &through)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, 0, nil
@@ -65,7 +61,7 @@ func (v *view) nearest(ctx context.Context, d *dense, vector []float32) (_ *near
 	case !normalise(n.vector): // without a direction nothing is near
 		return nil, v.last, nil
 	}
-	return n, through, n.held.follow(ctx, n)
+	return n, through, nil
 }
 
 const collectionName = "memory"
@@ -184,4 +180,21 @@ func normalise(v []float32) bool {
 		}
 	}
 	return !math.IsInf(length, 0)
+}
+
+// vectors calls f with those of some documents, or of all if some is nil.
+func (n *nearest) vectors(ctx context.Context, some []uint32, f func(doc uint32, data []byte) error) error {
+	query, args := "SELECT num, data FROM vectors NOT INDEXED WHERE embedder = ?", []any{n.embedder}
+	if some != nil {
+		list, _ := json.Marshal(some) // numbers never fail
+		query, args = "SELECT v.num, v.data FROM json_each(?2) AS wanted CROSS JOIN vectors v ON v.embedder = ?1 AND v.num = wanted.value", append(args, string(list))
+	}
+	return each(ctx, n.tx, query, args, func(scan func(...any) error) error {
+		var num int
+		var data sql.RawBytes
+		if err := scan(&num, &data); err != nil || num >= n.docs {
+			return err
+		}
+		return f(uint32(num), data)
+	})
 }
