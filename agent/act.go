@@ -321,7 +321,8 @@ func (a *Agent) timeout(inv *tools.Invocation) time.Duration {
 	return cmp.Or(inv.Tool.Timeout, a.opts.ToolTimeout)
 }
 
-// correct sends the model a correction of its reply, and ends the run after too many of them.
+// correct sends the model a correction of a malformed reply, or one that is empty or only
+// thought, and ends the run after too many of them.
 func (r *run) correct(ctx context.Context, reply *reply) {
 	f := reply.Fault
 	r.state.Malformed++

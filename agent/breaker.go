@@ -52,7 +52,8 @@ func untrusted(origin string) bool {
 	return origin != "" && origin != tools.Workspace && origin != tools.Memory
 }
 
-// updateBreakers keeps the breakers up to date and trips them.
+// updateBreakers keeps the breakers up to date and trips them: for consecutive errors,
+// denied calls, and calls that go in circles.
 func (r *run) updateBreakers(a *attempt) {
 	s, limit := &r.state, r.agent.opts.MaxConsecutiveErrors
 	s.Tainted = s.Tainted || untrusted(a.outcome.Origin)

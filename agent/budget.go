@@ -61,7 +61,7 @@ func (r *run) askWindow(ctx context.Context) int {
 	return info.Window
 }
 
-// room is how many tokens a prompt may take.
+// room is how many tokens a prompt may take: the window without those reserved for the reply.
 func (r *run) room() int {
 	window := r.state.Window
 	if n := r.agent.opts.MaxTokens; n > 0 {
@@ -141,7 +141,7 @@ func (r *run) shrinkPrompt(ctx context.Context, e *providers.Error) (bool, error
 }
 
 // checkCount learns from the backend's own count of the prompt that it was sent. If
-// the count shows that the prompt was cut, the reply is worth nothing.
+// the count shows that the server truncated the conversation silently, the reply is worth nothing.
 //
 // Some backends count only what they had not read before. Such a count is at
 // most about that of the messages after the last reply, and proves nothing.

@@ -349,7 +349,7 @@ func (r *run) isDryRun(a *attempt) bool {
 	return r.agent.opts.DryRun && r.recordedDecision() == nil && (e.Sensitive() || e&tools.Network != 0)
 }
 
-// rehearse answers a call with what it would do.
+// rehearse answers a call of a dry run with what it would do.
 func (a *attempt) rehearse() {
 	a.dryRun = true
 	a.outcome.Text = fmt.Sprintf("Dry run: nothing was done. This call (%s) would have done:\n%s", a.inv.Effect, a.inv.Preview)

@@ -65,7 +65,7 @@ func (r *run) loop(ctx context.Context, prompt PromptEntry) {
 	r.end(ctx)
 }
 
-// turnLimit ends the run at its limit of turns, in the middle of an answer if
+// turnLimit ends the run at MaxTurns, its limit of turns, in the middle of an answer if
 // the length limit cut the last reply.
 func (r *run) turnLimit() {
 	e := &LimitError{Reason: StopMaxTurns, Limit: "MaxTurns", Value: r.state.Turn,
@@ -100,7 +100,7 @@ func (r *run) recordStart(ctx context.Context, prompt PromptEntry) error {
 }
 
 // step is one turn: fit, think, then answer or act and observe. What ends the
-// run calls stop.
+// run calls stop; a reply that the backend ended for another reason ends it as FinishOther.
 func (r *run) step(ctx context.Context) {
 	s := &r.state
 	s.Turn++
@@ -251,6 +251,7 @@ func (r *run) end(ctx context.Context) {
 	}
 }
 
+// result is what the run has to show. Without an answer or a last word that is its last text.
 func (r *run) result() Result {
 	s := &r.state
 	result := Result{

@@ -173,7 +173,7 @@ func ParseEvaluation(text string) (e Evaluation) {
 	return e
 }
 
-// verify has a finished answer checked, if that is wanted. One that does not
+// verify has the model check a finished answer itself, if SelfEval is set. One that does not
 // pass ends the run, or is sent back with what is wrong.
 func (r *run) verify(ctx context.Context) {
 	s, mode := &r.state, r.agent.opts.SelfEval

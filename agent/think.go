@@ -306,6 +306,7 @@ type alarm struct {
 	begun  bool // something has arrived
 }
 
+// newAlarm bounds the silence before a reply begins, and then between its pieces.
 func newAlarm(cancel context.CancelCauseFunc, first, next time.Duration) *alarm {
 	a := &alarm{cancel: cancel, next: next}
 	a.arm(first, overTime("FirstTokenTimeout", first, "the model sent nothing for %v"))

@@ -179,7 +179,7 @@ func (v *view) shown() []providers.Message {
 	return messages
 }
 
-// fit makes sure, before the model is asked, that the conversation leaves room for
+// fit makes the conversation fit the window, before the model is asked, with room for
 // a reply: long results are shown in part (by the view), older exchanges become a
 // summary, and finally the oldest are omitted. A conversation that cannot be made
 // to fit is an error of the model, every other is the engine's own.
@@ -307,7 +307,7 @@ func (r *run) summarize(ctx context.Context, through int) error {
 	return r.replaceBy(ctx, summary, through)
 }
 
-// makeRoom shows less of long results if the window turned out to be smaller,
+// makeRoom makes room in the window: it shows less of long results if that is smaller,
 // and leaves the oldest exchanges out until there is room for some turns to
 // come. It reports whether the prompt got smaller.
 func (r *run) makeRoom(ctx context.Context) (bool, error) {

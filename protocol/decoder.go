@@ -167,8 +167,8 @@ func (noTools) Schema(string) (*jsonschema.Schema, bool) { return nil, false }
 // model may be stopped.
 func (d *Decoder) Done() bool { return d.mode == done }
 
-// DroppedCall reports whether what came after the first call, and was dropped,
-// began another one. A backend that is stopped in time never gets there.
+// DroppedCall reports whether another call came behind the verdict, which has no
+// effect. A backend that is stopped in time never gets there.
 func (d *Decoder) DroppedCall() bool { return d.droppedCall }
 
 // Push takes the next piece of the reply, of any size, and returns what is
@@ -259,7 +259,7 @@ func (d *Decoder) halfTag(s string) (more bool) {
 	return more
 }
 
-// drop looks for a call in what comes after the verdict (B5, H6).
+// drop drops what comes after the verdict (B4, B5, H6), and notes a call in it.
 func (d *Decoder) drop(s string) {
 	for i := 0; i < len(s) && !d.droppedCall; i++ {
 		if s[i] == '<' {
@@ -269,7 +269,7 @@ func (d *Decoder) drop(s string) {
 	}
 }
 
-// maxPassed bounds the text that lost looks at.
+// maxPassed bounds the text that lost looks at (L5).
 const maxPassed = 1 << 20
 
 // emit passes text on.
@@ -302,6 +302,7 @@ func (d *Decoder) emitThought(s string) {
 	d.parts = append(d.parts, Part{Kind: Thought, Text: s})
 }
 
+// fail gives the verdict that the reply is malformed: no later block is looked at (B5).
 func (d *Decoder) fail(err *FormatError) {
 	d.parts = append(d.parts, Part{Kind: Malformed, Err: err})
 	d.mode = done

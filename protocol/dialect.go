@@ -38,18 +38,19 @@ const imStart = "<|im_start|>"
 // dialects is the table of all forms that are read. The order of those without
 // tags is that in which they are tried.
 var dialects = []*dialect{
-	{name: "mylm", tags: []string{"toolcode"}},
-	{name: "tool_call", tags: []string{"toolcall", "longcattoolcall"}},
+	{name: "mylm", tags: []string{"toolcode"}},                         // B1
+	{name: "tool_call", tags: []string{"toolcall", "longcattoolcall"}}, // D1
 	{name: "tool_calls", tags: []string{"toolcalls"}},
 	{name: "function_call", tags: []string{"functioncall"}},
 	{name: "function_calls", tags: []string{"functioncalls"}},
-	{name: "function", tags: []string{"function"}},
-	{name: "invoke", tags: []string{"invoke"}},
+	{name: "function", tags: []string{"function"}}, // D6
+	{name: "invoke", tags: []string{"invoke"}},     // D7
+	// D20; D9 is about imStart.
 	{name: "delimiter", tokens: []string{imStart, "<|python_tag|>", "<|python_start|>", "<|tool_call|>", "<|tool_call_start|>", "<|action_start|>", "<|START_ACTION|>", "<|tools_prefix|>"}},
 	{name: "mistral", tokens: []string{"[TOOL_CALLS]"}},
 	{name: "kimi", tokens: []string{"<|tool_calls_section_begin|>", "<|tool_call_begin|>"}},
 	{name: "deepseek", tokens: []string{"<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<｜tool_calls_begin｜>", "<｜tool_call_begin｜>"}},
-	harmony, element, action, bare,
+	harmony, element, action, bare, // D21, D19, D17, D10
 }
 
 // dialectOf is the dialect that a tag or token opens.

@@ -7,7 +7,7 @@ import (
 )
 
 // The names under which models write the parts of a call in JSON (D2), folded:
-// function_name is functionname.
+// function_name is functionname. callKeys hold a call or a list of calls (D4).
 var (
 	nameKeys  = map[string]bool{"name": true, "tool": true, "toolname": true, "functionname": true, "function": true, "action": true}
 	argsKeys  = map[string]bool{"arguments": true, "parameters": true, "args": true, "params": true, "kwargs": true, "input": true, "actioninput": true, "toolinput": true, "functionargs": true}
@@ -83,7 +83,7 @@ func (x *resolver) fromKey(p parts) bool {
 	return true
 }
 
-// fromList takes the first of a list of calls.
+// fromList takes the first of a list of calls (D4).
 func (x *resolver) fromList(list []member, missing, depth int) {
 	if len(list) == 0 {
 		x.fail(NoName, "the list of calls is empty")
@@ -120,7 +120,7 @@ func (x *resolver) partsOf(object json.RawMessage) (p parts) {
 		case (callKeys[key] || key == "function" && m.value[0] == '{') && p.inner == nil:
 			p.inner = m.value
 		case callKeys[key]:
-			x.fail(Ambiguous, "two calls are in one object")
+			x.fail(Ambiguous, "two calls are in one object") // D4
 		case nameKeys[key] && m.value[0] == '"' && p.name == nil:
 			p.name = m.value
 		case argsKeys[key] && p.args == nil:
@@ -148,7 +148,8 @@ func (x *resolver) fromInner(p parts, missing, depth int) {
 	}
 }
 
-// fromParts reads a call whose name is in the object.
+// fromParts reads a call whose name is in the object, with its arguments or, if it has
+// no member for them, the rest of the object (D3).
 func (x *resolver) fromParts(p parts) {
 	x.name = text(p.name)
 	args, rest, described := p.args, p.rest, false

@@ -367,7 +367,8 @@ func (d *Decoder) verdict(stop Stop) (rest string) {
 	return ""
 }
 
-// finish gives the verdict that raw is a call, or cannot be read as one.
+// finish gives the verdict that raw is a call, or cannot be read as one. What follows
+// is dropped (B4), and no later block makes up for it (B5).
 func (d *Decoder) finish(name string, call *ToolCall, err *ValueError, raw string) {
 	if err != nil {
 		at := d.off + int64(min(err.Offset, len(raw)))

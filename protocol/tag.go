@@ -41,8 +41,9 @@ var tagNames = map[string]tag{}
 // tags (T12).
 var families = []string{"antml:", "atem:", "minimax:", "mm:", "seed:", "steptml:", "｜DSML｜"}
 
-// namesOf are the names of tags, folded: thinkOpen (H3) and exampleOpen (T11) open
-// elements, whose closing tags indexTags adds.
+// namesOf are the names of tags, folded: of observations (B19), answers (A2), ends of
+// turns (T14), thought (H3) and examples (T11). The latter two are elements, whose closing
+// tags indexTags adds.
 var namesOf = map[tag]string{
 	observationOpen: "observation toolresponse toolresponses toolresult toolresults tooloutput tooloutputs functionresponse functionresponses functionresult functionresults",
 	answerOpen:      "finalanswer",
@@ -54,7 +55,8 @@ var namesOf = map[tag]string{
 	exampleOpen:     "pre code example examples",
 }
 
-// tokensOf are the control tokens of every family, written just so (T4). dialects
+// tokensOf are the control tokens of every family, written just so (T4): of calls (D20),
+// thought (H3), headers (D21), observations (B19) and ends of turns (T14). dialects
 // adds the ones that open calls.
 var tokensOf = map[tag]string{
 	toolClose: "<|/tool_call|> <|tool_call_end|> <|tool_calls_section_end|> <｜tool▁call▁end｜> <｜tool▁calls▁end｜> <｜tool_call_end｜> " +
@@ -76,7 +78,7 @@ var tokensOf = map[tag]string{
 		"<end_of_utterance> <end_of_sentence> <beginning_of_sentence> <|userprompt|> <|endofresponse|> <|bom|> <|eom|>",
 }
 
-// turns are the tokens that begin a turn: true if it is never the model's, false
+// turns are the tokens that begin a turn (T14): true if it is never the model's, false
 // if a role follows. ownTurns begin the model's. roles are those that are not.
 var (
 	turns = map[string]bool{

@@ -274,7 +274,8 @@ func (e *Error) Wait() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Temporary reports whether the same request may succeed on another try.
+// Temporary reports whether the same request may succeed on another try, as after a reply
+// that broke off.
 // A refused connection is temporary (a server may be starting); a missing
 // model is not.
 func (e *Error) Temporary() bool {

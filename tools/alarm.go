@@ -65,7 +65,8 @@ func (a *Alarm) set(d time.Duration) {
 	a.timer.Reset(a.tick)
 }
 
-// count takes the time since the last tick off what is left.
+// count takes the time since the last tick off what is left, but for time in which the
+// process was suspended.
 func (a *Alarm) count() {
 	ran := time.Since(a.since)
 	if ran > a.tick+slack {

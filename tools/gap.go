@@ -85,7 +85,7 @@ func defused(text string) string {
 	return marks().ReplaceAllStringFunc(text, func(mark string) string { return "(" + mark[1:len(mark)-1] + ")" })
 }
 
-// Abridge leaves out the middle of a text that is longer than head and tail, in
+// Abridge leaves out the middle of a text, as of a long result, that is longer than head and tail, in
 // bytes, together. With cut, the text has a gap already, which becomes larger, so
 // that there is one.
 func Abridge(text string, head, tail int, cut bool) string {

@@ -31,7 +31,7 @@ func main() {
 // the table of commands would otherwise refer to itself.
 var runCommand func(ctx context.Context, s *term.Screen, args ...string) error
 
-// program runs the command and returns the exit code.
+// program runs the command and returns the exit code. A crash is an internal error.
 func program(args []string, s term.Streams) (code int) {
 	screen := term.NewScreen(s)
 	log.SetOutput(io.Discard) // net/http writes about connections into the middle of what is shown

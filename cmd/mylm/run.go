@@ -291,7 +291,7 @@ var exitCodes = map[agent.StopReason]int{
 	agent.StopTimeout: failure.ExitTimeout, agent.StopContextFull: failure.ExitContextFull, agent.StopInternal: failure.ExitError,
 }
 
-// reported is how a finished run is reported: nil if it is complete.
+// reported is the message and exit code of a run that has ended: nil if it is complete.
 func reported(p *setup.Person, r agent.Result) *failure.Error {
 	if r.StopReason == agent.StopComplete {
 		return nil

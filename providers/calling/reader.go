@@ -85,7 +85,7 @@ func (r *Reader) Pieces() int { return r.pieces }
 // Ended reports whether the backend has ended the reply.
 func (r *Reader) Ended() bool { return r.reply.Stop != "" }
 
-// Take reads one chunk.
+// Take reads one chunk: text, thought, or a call that the server's parser took out of the text.
 func (r *Reader) Take(c providers.Chunk) {
 	if c.Thought != "" || c.Text != "" || c.CallPart != "" {
 		r.pieces++

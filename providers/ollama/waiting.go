@@ -57,7 +57,7 @@ func (m *Model) waiting(r providers.Request) *waiting {
 // bytesPerToken is what English and code mostly have.
 const bytesPerToken = 4
 
-// roundTrip makes a request and reports while its answer does not begin.
+// roundTrip makes a request and reports the server's status while it sends nothing.
 func (w *waiting) roundTrip(next http.RoundTripper, req *http.Request) (*http.Response, error) {
 	if w == nil {
 		return next.RoundTrip(req)

@@ -27,7 +27,7 @@ var harmless = sync.OnceValue(func() *regexp.Regexp {
 		`lines(=[0-9]+)?|bytes(=[0-9]+)?|max-depth=[0-9]+|(include|exclude|exclude-dir)=[^/]*)$`)
 })
 
-// call judges one command.
+// call judges one command: is it a plain reader, and does it obviously change something?
 func (at Place) call(s simple) Call {
 	c := Call{fed: s.fed, uncertain: !at.certain(s.words[0])}
 	for _, w := range s.words {
@@ -88,7 +88,7 @@ var (
 )
 
 // Changes reports that a command obviously changes, builds or installs
-// something; "" if it does not look so.
+// something, so that it is asked about at once; "" if it does not look so.
 func (c Call) Changes() string {
 	name, args := filepath.Base(c.Words[0]), c.Words[1:]
 	switch {

@@ -61,6 +61,7 @@ func (l *looker) line(line string, depth int) {
 	}
 }
 
+// node finds the commands that a part of the line holds, and its redirects.
 func (l *looker) node(n syntax.Node, depth int) {
 	switch n := n.(type) {
 	case *syntax.FuncDecl:
@@ -273,8 +274,8 @@ func (l *looker) unknown(words []string, depth int) {
 	}
 }
 
-// shellLines looks into the words of a shell that are lines by their looks, and into
-// the one behind -c.
+// shellLines looks for commands in the words of a shell that are lines by their looks,
+// and in the one behind sh -c.
 func (l *looker) shellLines(args []string, depth int) {
 	for i, a := range args {
 		_, value, _ := strings.Cut(a, "=")
@@ -291,7 +292,7 @@ func (l *looker) shellLines(args []string, depth int) {
 	}
 }
 
-// wrapped finds the command after a wrapper. Which flags take a value is
+// wrapped finds the command behind a wrapper such as sudo. Which flags take a value is
 // unknown, so the word after a flag counts as both.
 func (l *looker) wrapped(args []string, before, depth int) {
 	for i, a := range args {

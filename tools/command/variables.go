@@ -34,7 +34,7 @@ func (v variables) Get(name string) expand.Variable {
 // Each implements expand.Environ.
 func (v variables) Each(func(string, expand.Variable) bool) {}
 
-// assign notes what variables are set to. ok is false if that is too long.
+// assign notes what the line sets variables to. ok is false if that is too long.
 func (v variables) assign(list []*syntax.Assign) (ok bool) {
 	for _, a := range list {
 		if a.Name == nil || a.Naked {

@@ -138,7 +138,7 @@ func (c Call) texts(at *pathForms) (out []string) {
 	return out
 }
 
-// command compares the pattern with one command.
+// command compares the pattern of a deny rule with one command.
 func (r denyRule) command(terms []term) bool {
 	if len(terms) == 0 {
 		return false
@@ -168,8 +168,8 @@ func (r denyRule) command(terms []term) bool {
 // another. Nobody means to write so many.
 const maxStarts = 8
 
-// startedBy compares the pattern with what the words of a command may start. A
-// single word is not enough: vagrant halt is not a halt. One that any command
+// startedBy compares the pattern with the commands that the arguments of an unknown program
+// may start. A single word is not enough: vagrant halt is not a halt. One that any command
 // begins with was compared with the whole already.
 func (r denyRule) startedBy(terms []term) bool {
 	if len(r.words) == 0 || len(r.words)+len(r.flags) < 2 || r.words[0] == "*" {
@@ -199,7 +199,7 @@ var eitherCase = strings.Fields("rm cp grep egrep fgrep")
 // shorts are the letters that usual programs take for these long flags.
 var shorts = map[string]string{"--force": "f", "--recursive": "r"}
 
-// hasFlag reports whether one of the alternatives is among the flags: as a word, with a value
+// hasFlag reports whether one of a pattern's alternatives is among the flags: as a word, with a value
 // behind =, or, if it is up to three letters, as letters in any words of short flags. --force counts as -f,
 // --recursive as -r and -R, and the other way round.
 func hasFlag(alternatives string, flags []string) bool {
@@ -276,7 +276,7 @@ func matchAny(pattern string, forms []string) bool {
 	return slices.ContainsFunc(forms, func(s string) bool { return matchWord(pattern, s) })
 }
 
-// matchWord compares a text with alternatives.
+// matchWord compares a word with the alternatives of a pattern, between which | stands.
 func matchWord(alternatives, s string) bool {
 	for p := range strings.SplitSeq(alternatives, "|") {
 		if matchOne(p, s) {

@@ -175,7 +175,10 @@ type Offer struct {
 	Host   string   `json:"host,omitempty"`   // in the session
 }
 
-// Decide decides about a call. Deny rules come first, whatever the mode.
+// Decide says whether a call is allowed, asked about or denied, and why. Deny rules come
+// first, whatever the mode. Then the mode decides, the rules that are stored, as long as the
+// run has read nothing that strangers may have written, and Unasked: which commands run
+// without a question.
 func (p *Policy) Decide(c Call) Decision {
 	var a command.Analysis
 	if c.Line != "" {

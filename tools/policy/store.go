@@ -77,7 +77,7 @@ func (s Store) Project(project string) ([][]string, error) {
 	return out, err
 }
 
-// Add stores a prefix for a project. An existing one is not changed.
+// Add stores a rule: a prefix for a project. An existing one is not changed.
 func (s Store) Add(ctx context.Context, project string, prefix []string) error {
 	return s.change(ctx, func(rules []Stored) []Stored {
 		for _, r := range rules {
@@ -89,7 +89,7 @@ func (s Store) Add(ctx context.Context, project string, prefix []string) error {
 	})
 }
 
-// Revoke removes what revoked reports true for, and returns it.
+// Revoke removes the stored rules that revoked reports true for, and returns it.
 func (s Store) Revoke(ctx context.Context, revoked func(Stored) bool) (gone []Stored, err error) {
 	err = s.change(ctx, func(rules []Stored) []Stored {
 		return slices.DeleteFunc(slices.Clone(rules), func(r Stored) bool {

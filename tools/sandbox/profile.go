@@ -96,7 +96,8 @@ type toolchainFinder struct {
 	paths           []string
 }
 
-// toolchains are the directories that programs and their libraries lie in.
+// toolchains are the directories that programs and their libraries lie in, which the
+// strict sandbox lets a command read.
 func toolchains(home, workspace string, getenv func(string) string) []string {
 	f := &toolchainFinder{home: Real(home), workspace: Real(workspace)}
 	for _, dir := range filepath.SplitList(getenv("PATH")) {

@@ -33,7 +33,9 @@ var facts = []string{
 // netFacts are those of a network.
 var netFacts = append([]string{"/etc/gai.conf", "/etc/ca-certificates", "/etc/pki", "/usr/share/ca-certificates"}, resolvers...)
 
-// strictRules adds the rules of a command that runs without a question.
+// strictRules adds the rules of a command that runs without a question: what the strict
+// sandbox lets it read, and the programs that it may start. Those of the workspace are none,
+// but interpreters may run its code: that is reading a file.
 func (b bounds) strictRules(add func(landlock.AccessFSSet, ...string) error) error {
 	const noFIFO = dirWrite &^ abi.AccessFSMakeFifo
 	const readOnly = dirRead &^ abi.AccessFSExecute

@@ -85,7 +85,7 @@ var others = []struct {
 	{unix.SYS_MIGRATE_PAGES, 0}, {unix.SYS_MOVE_PAGES, 0}, {unix.SYS_PRLIMIT64, 0},
 }
 
-// judges are all of these, by number.
+// judges decide which system calls the strict sandbox refuses, by their numbers.
 func (w *warden) judges() map[uint32]func(*request) verdict {
 	all := map[uint32]func(*request) verdict{}
 	for _, c := range slices.Concat(calls, threadSignals, addressedCalls) {

@@ -161,7 +161,7 @@ func (o Options) effect(args json.RawMessage) tools.Effect {
 }
 
 // reads reports whether a command is made of plain readers, of files that lie in
-// the working directory.
+// the working directory. They run in a dry run too.
 func (o Options) reads(in input) bool {
 	return runtime.GOOS != "windows" && o.analyse(in).Reads // its shell is another
 }

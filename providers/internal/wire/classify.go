@@ -169,7 +169,7 @@ func badStatus(status int) bool {
 	return status >= 400 && status < 500
 }
 
-// noModel reports whether the model is what is missing.
+// noModel reports whether the model is not there.
 func (c *ServerError) noModel(status int) bool {
 	return c.hasCode("model_not_found", "invalid_model", "model_decommissioned", "model_not_available",
 		"model_not_supported", "deploymentnotfound") ||

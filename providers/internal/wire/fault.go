@@ -31,6 +31,7 @@ func (x *Exchange) Failure(err error) *providers.Error {
 	return e
 }
 
+// failure finds what ended a reply that broke off, has no end or is an error.
 func (x *Exchange) failure(err error) *providers.Error {
 	var typed *providers.Error
 	switch {

@@ -204,7 +204,7 @@ func (r *stream) value() error {
 	return r.dispatch(v)
 }
 
-// line reads one line of a stream.
+// line reads one line of a stream, the first without a byte order mark.
 func (r *stream) line() error {
 	line, err := r.readLine()
 	switch {
@@ -292,7 +292,7 @@ func IsMark(data []byte) bool {
 	return len(data) > 2 && data[0] == '[' && data[len(data)-1] == ']'
 }
 
-// dispatch takes an event. Gateways join several in one.
+// dispatch takes an event, of one or more lines. Gateways join several in one.
 func (r *stream) dispatch(data []byte) error {
 	data = bytes.Trim(data, beforeJSON)
 	if len(data) == 0 {

@@ -56,7 +56,8 @@ type Resumed struct {
 	Fixed     Layer // comes before flags and variables
 }
 
-// Load merges the layers of settings. flags are those of the command that was
+// Load merges the layers of settings: a flag counts before a variable, a profile and a
+// file. flags are those of the command that was
 // asked for; resumed may be nil.
 func Load(ctx context.Context, flags []cli.Flag, resumed *Resumed) (*Config, error) {
 	typed, err := confirmed(typedFlags(flags))

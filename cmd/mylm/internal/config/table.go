@@ -190,6 +190,8 @@ func onlyOff(key string) func(user, project bool) (bool, error) {
 	}
 }
 
+// stricterConfirm, stricterUnasked and stricterSandbox let a project tighten the settings
+// of the user, and nothing else.
 func stricterConfirm(user, project string) (string, error) {
 	if policy.Mode(project) == policy.Yolo {
 		return "", errors.New(`confirm = "yolo": a project can ask for more questions, not for fewer`)

@@ -76,7 +76,7 @@ func Suggest(typed string, names []string) string {
 	return ""
 }
 
-// Of is err as an Error: the one it wraps, or one made for its kind.
+// Of is err as an Error, with its exit code: the one it wraps, or one made for its kind.
 func Of(err error) *Error {
 	var f *Error
 	if errors.As(err, &f) {
@@ -129,7 +129,7 @@ var adviceAt = map[string]string{
 
 const adviceCircles = "The model repeats itself: rephrase the question, or try a larger model."
 
-// Advice is what to do about an error, "" if its message is enough.
+// Advice is what to do about an error, the hint below its message; "" if that is enough.
 func Advice(err error) string {
 	var limit *agent.LimitError
 	if errors.As(err, &limit) {
@@ -158,6 +158,7 @@ func Advice(err error) string {
 	return ""
 }
 
+// adviceAtLimit names the flag of the limit that ended a run, as --max-time.
 func adviceAtLimit(e *agent.LimitError) string {
 	var unreadable *protocol.FormatError
 	switch {
@@ -183,8 +184,8 @@ func adviceAtLimit(e *agent.LimitError) string {
 	return adviceAt[e.Limit]
 }
 
-// adviceOn is what to change about a request, by the parameter that its backend
-// names.
+// adviceOn is the hint what to change about a request, by the parameter that its backend
+// names: for the window, if there is too little memory.
 func adviceOn(e *providers.Error) string {
 	ollama := e.Backend == "ollama"
 	switch e.Param {

@@ -35,7 +35,7 @@ type Rule string
 const (
 	StoreCall   Rule = "call"   // exactly this call, in this session
 	StorePrefix Rule = "prefix" // command lines that begin so, in this project
-	StoreHost   Rule = "host"   // the host, in this session
+	StoreHost   Rule = "host"   // calls that only talk to this host, in this session
 )
 
 // Dialog asks about calls in its own way, and puts the questions of a model.
@@ -44,7 +44,7 @@ type Dialog interface {
 	Question(context.Context, ask.Question) (string, error)
 }
 
-// decide asks until it gets an answer. A call that does not fit on the terminal
+// decide puts the question about a call until it gets an answer. A call that does not fit on the terminal
 // needs "yes" instead of "y", unless all of it was viewed.
 func (p *Person) decide(ctx context.Context, r agent.ApprovalRequest, d policy.Decision, project string) (Answer, error) {
 	if p.Dialog != nil {
@@ -172,7 +172,8 @@ func Listed(refused []tools.Refusal) string {
 	return strings.Join(lines, "\n")
 }
 
-// allowing reads the answers that need a call that was seen whole.
+// allowing reads the answers y, a, p and h to the question, for which the call must have
+// been seen whole.
 func allowing(typed string, offer *policy.Offer) (a Answer, ok bool) {
 	a.Verdict = agent.Allow
 	switch {
@@ -191,6 +192,8 @@ func allowing(typed string, offer *policy.Offer) (a Answer, ok bool) {
 	return a, true
 }
 
+// choices are the answers that the question offers, y, a, p, h, n, s and d, and what p and h
+// would store.
 func choices(unseen string, offer *policy.Offer, project string, columns int) string {
 	if unseen != "" {
 		return unseen + ": not shown.\nAllow it? [d] all of it, [n]o, [s]top, or type yes to allow it unseen: "

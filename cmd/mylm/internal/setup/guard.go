@@ -214,7 +214,8 @@ func (g *Guard) tell(r agent.ApprovalRequest, why string) {
 	p.Screen.Say(fmt.Sprintf("mylm: forbidden: %s\n  %s", unmade(r), term.OneLine(why, 200)))
 }
 
-// question asks the person, and adds the rule that the answer chose.
+// question asks the person, and adds the rule that the answer chose. A call that nobody
+// can be asked about is denied.
 func (g *Guard) question(ctx context.Context, r agent.ApprovalRequest, c policy.Call, d policy.Decision) (agent.Decision, error) {
 	p := g.person
 	a, err := p.decide(ctx, r, d, g.project)
@@ -253,7 +254,7 @@ func (g *Guard) question(ctx context.Context, r agent.ApprovalRequest, c policy.
 	return agent.Decision{Verdict: agent.Allow}, nil
 }
 
-// keep adds the rule that was chosen. If it cannot be stored it holds for this
+// keep stores the rule that an answer to the question chose. If it cannot be stored it holds for this
 // session.
 func (g *Guard) keep(ctx context.Context, rule Rule, c policy.Call, offer *policy.Offer) {
 	switch rule {

@@ -309,7 +309,7 @@ func entryError(e config.Entry, err error) error {
 	return failure.Config(err).WithHint(fault.Hint)
 }
 
-// Advise adds to the hint of a failure what the name of the model may mean.
+// Advise adds to the hint of a failure what the name of a model that is not there may mean.
 func (m *Model) Advise(f *failure.Error) {
 	if f == nil || m.Provider != config.Ollama || f.Code != failure.ExitUnreachable {
 		return

@@ -355,7 +355,7 @@ func (t *Terminal) showThought(s string) {
 	}
 }
 
-// compaction reports that the model sees less of the session from now on.
+// compaction prints the line "context:": the model sees less of the session from now on.
 func (t *Terminal) compaction(c agent.Compaction) {
 	what := "long tool output is shortened"
 	if c.Dropped > 0 {

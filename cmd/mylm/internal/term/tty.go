@@ -84,6 +84,7 @@ func (p *Prompter) AskSecret(ctx context.Context, question string) (string, erro
 	return p.ask(ctx, question, true)
 }
 
+// ask puts a question on the terminal. Without one, and where CI is set, nobody can be asked.
 func (p *Prompter) ask(ctx context.Context, question string, secret bool) (string, error) {
 	p.asking.Lock()
 	defer p.asking.Unlock()
