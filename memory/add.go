@@ -105,10 +105,10 @@ func (in *inserter) record(ctx context.Context, d *Document, now time.Time) (add
 	if d.ID == "" {
 		where, args = repeats, d.asRepeats()
 		if d.Kind != Note { // the same question may get another answer
-			where, args = where+" AND +session = ?", append(args, d.Session)
+			where, args = where+" AND session || '' = ?", append(args, d.Session)
 		}
 	}
-	there, err := one(ctx, in.tx, where+" ORDER BY +num", args...)
+	there, err := one(ctx, in.tx, where+" ORDER BY num + 0", args...)
 	if errors.Is(err, ErrNotFound) {
 		if d.ID == "" {
 			if d.ID, err = in.newID(ctx, now); err != nil {

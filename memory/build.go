@@ -31,12 +31,9 @@ type scope struct{ session, project string }
 // newBuilder makes a builder that begins with a document.
 func newBuilder(tx *sql.Tx, first int64) *builder {
 	b := &builder{tx: tx, numbers: map[any]uint32{}, fresh: func(ctx context.Context, insert string, args ...any) (uint32, error) {
-		result, err := tx.ExecContext(ctx, insert, args...)
-		if err != nil {
-			return 0, err
-		}
-		num, err := result.LastInsertId()
-		return uint32(num), err
+		var num uint32
+		err := tx.QueryRowContext(ctx, insert, args...).Scan(&num)
+		return num, err
 	}}
 	b.begin(first)
 	return b
@@ -120,7 +117,7 @@ func addTerms(index map[string]*postings, a lexical.Document, doc, first uint32)
 }
 
 func (b *builder) scope(ctx context.Context, s scope) (uint32, error) {
-	return b.number(ctx, s, "SELECT num FROM scopes WHERE session = ? AND project = ?", "INSERT INTO scopes (session, project) VALUES (?, ?)", s.session, s.project)
+	return b.number(ctx, s, "SELECT num FROM scopes WHERE session = ? AND project = ?", "INSERT INTO scopes (num, session, project) SELECT coalesce(max(num), 0) + 1, ?, ? FROM scopes RETURNING num", s.session, s.project)
 }
 
 // speaker numbers a name. Nobody is 0, and so is everybody behind the 65,535th.
@@ -128,7 +125,7 @@ func (b *builder) speaker(ctx context.Context, name string) (uint16, error) {
 	if name == "" {
 		return 0, nil
 	}
-	n, err := b.number(ctx, name, "SELECT num FROM speakers WHERE name = ?", "INSERT INTO speakers (name) VALUES (?)", name)
+	n, err := b.number(ctx, name, "SELECT num FROM speakers WHERE name = ?", "INSERT INTO speakers (num, name) SELECT coalesce(max(num), 0) + 1, ? FROM speakers RETURNING num", name)
 	if n > math.MaxUint16 {
 		n = 0
 	}
@@ -152,11 +149,9 @@ func (b *builder) write(ctx context.Context) error {
 	if b.weight == 0 {
 		return nil
 	}
-	result, err := b.tx.ExecContext(ctx, "INSERT INTO segments (first, last, weight, facts) VALUES (?, ?, ?, ?)", b.first, b.last, b.weight+b.size/textWeight, b.facts)
-	if err != nil {
-		return err
-	}
-	num, err := result.LastInsertId()
+	var num int64
+	err := b.tx.QueryRowContext(ctx, "INSERT INTO segments (first, last, weight, facts) VALUES (?, ?, ?, ?) RETURNING num",
+		b.first, b.last, b.weight+b.size/textWeight, b.facts).Scan(&num)
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func (s *Store) Edit(ctx context.Context, id, text string) (Document, error) {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM vectors WHERE num = ?", old.num); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, "UPDATE embedders SET through = min(through, ?)", old.num-1); err != nil {
+		if _, err := tx.ExecContext(ctx, "UPDATE embedders SET through = ?1 WHERE through > ?1", old.num-1); err != nil {
 			return err
 		}
 		return rebuild(ctx, tx, []int64{old.num})
@@ -143,8 +143,12 @@ func (s *Store) Forget(ctx context.Context, f Filter) (int, error) {
 		if err := rebuild(ctx, tx, nums); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, afterForgetting)
-		return err
+		for _, statement := range afterForgetting {
+			if _, err := tx.ExecContext(ctx, statement); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil || len(nums) == 0 {
 		return 0, err
@@ -155,16 +159,20 @@ func (s *Store) Forget(ctx context.Context, f Filter) (int, error) {
 
 // afterForgetting deletes the names of scopes and speakers that no document has. The
 // number of the last document may be used again, by one without a vector.
-const afterForgetting = `
-	UPDATE embedders SET through = min(through, (SELECT coalesce(max(num), 0) FROM documents));
-	DELETE FROM scopes WHERE session != '' AND NOT EXISTS
-		(SELECT 1 FROM documents d WHERE d.session = scopes.session AND d.project = scopes.project);
-	DELETE FROM scopes WHERE session = '' AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.project = scopes.project);
-	DELETE FROM speakers WHERE NOT EXISTS (SELECT 1 FROM documents d WHERE d.speaker = speakers.name);`
+var afterForgetting = []string{
+	"UPDATE embedders SET through = (SELECT coalesce(max(num), 0) FROM documents) WHERE through > (SELECT coalesce(max(num), 0) FROM documents)",
+	`DELETE FROM scopes WHERE session != '' AND NOT EXISTS
+		(SELECT 1 FROM documents d WHERE d.session = scopes.session AND d.project = scopes.project)`,
+	"DELETE FROM scopes WHERE session = '' AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.project = scopes.project)",
+	"DELETE FROM speakers WHERE NOT EXISTS (SELECT 1 FROM documents d WHERE d.speaker = speakers.name)",
+}
 
 // erase takes what was deleted out of the log, too. If somebody reads just now
 // it stays until the log is written over.
 func (s *Store) erase() {
+	if s.backend != nil {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	_, _ = s.db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
@@ -211,7 +219,7 @@ func supersede(ctx context.Context, tx *sql.Tx, was row, replacement string) err
 		// If the corrections of is led back to was, neither would be found. UNION ends
 		// also in a file that holds a circle.
 		var circle bool
-		err = tx.QueryRowContext(ctx, `WITH RECURSIVE corrections(num) AS (VALUES (?1) UNION
+		err = tx.QueryRowContext(ctx, `WITH RECURSIVE corrections(num) AS (VALUES (CAST(?1 AS bigint)) UNION
 				SELECT superseded_by FROM documents JOIN corrections USING (num) WHERE superseded_by IS NOT NULL)
 			SELECT EXISTS (SELECT 1 FROM corrections WHERE num = ?2)`, is.num, was.num).Scan(&circle)
 		if err == nil && circle {

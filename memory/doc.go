@@ -20,8 +20,8 @@
 // in its session is the same document with a higher count; a note is the same in
 // any session.
 //
-// The store is one SQLite file. Its texts are the source; the index of words and
-// the vectors are derived from them and can be rebuilt.
+// The store is one SQLite file; OpenBackend takes another database. Its texts are the
+// source; the index of words and the vectors are derived from them and can be rebuilt.
 //
 // An embedder turns texts into vectors, so that texts with similar meanings have
 // vectors that are close. Use sets the embedder of searches; providers/ollama and

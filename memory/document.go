@@ -163,7 +163,7 @@ func (d Document) intact(checksum []byte) bool {
 }
 
 // repeats is the condition for documents that say the same and that no other
-// corrects. Add a + to other columns, so that SQLite uses the index of hashes.
+// corrects. Make expressions of other columns, so that SQLite uses the index of hashes.
 const repeats = "hash BETWEEN ? AND ? AND superseded_by IS NULL"
 
 // asRepeats are the arguments of repeats.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 )
@@ -143,8 +144,8 @@ func (s *Store) Around(ctx context.Context, id string, n int) ([]Document, error
 			all = []row{middle}
 			return nil
 		}
-		all, err = rows(ctx, tx, `num IN (SELECT num FROM (SELECT num FROM documents WHERE session = ?1 AND project = ?2 AND num < ?3 ORDER BY num DESC LIMIT ?4)
-			UNION ALL SELECT num FROM (SELECT num FROM documents WHERE session = ?1 AND project = ?2 AND num >= ?3 ORDER BY num LIMIT ?4 + 1)) ORDER BY num`,
+		all, err = rows(ctx, tx, `num IN (SELECT num FROM (SELECT num FROM documents WHERE session = ?1 AND project = ?2 AND num < ?3 ORDER BY num DESC LIMIT ?4) AS before
+			UNION ALL SELECT num FROM (SELECT num FROM documents WHERE session = ?1 AND project = ?2 AND num >= ?3 ORDER BY num LIMIT ?4 + 1) AS rest) ORDER BY num`,
 			middle.Session, middle.Project, middle.num, n)
 		return err
 	})
@@ -159,7 +160,7 @@ func (s *Store) List(ctx context.Context, f Filter, limit int) ([]Document, erro
 		where += " AND superseded_by IS NULL"
 	}
 	if limit <= 0 {
-		limit = -1 // SQLite's for all
+		limit = math.MaxInt
 	}
 	return s.list(ctx, where+" ORDER BY num DESC LIMIT ?", append(args, limit)...)
 }

@@ -33,8 +33,9 @@ type dense struct {
 // zeros would be divided by its length; neither is added.
 type nearest struct {
 	tx       *sql.Tx
-	embedder int64 // in the file
-	docs     int   // one more than the number of the last document that the search sees
+	backend  Backend // nil: the file
+	embedder int64   // in the file
+	docs     int     // one more than the number of the last document that the search sees
 	vector   []float32
 }
 
@@ -45,7 +46,7 @@ func (v *view) nearest(ctx context.Context, d *dense, vector []float32) (_ *near
 	if d == nil {
 		return nil, 0, nil
 	}
-	n := &nearest{tx: v.tx, docs: len(v.facts.Docs), vector: slices.Clone(vector)}
+	n := &nearest{tx: v.tx, backend: v.backend, docs: len(v.facts.Docs), vector: slices.Clone(vector)}
 	dimension := 0
 	err = v.tx.QueryRowContext(ctx, "SELECT num, dimension, through FROM embedders WHERE name = ?", d.embedder.Name()).
 		Scan(&n.embedder, &dimension, &through)
@@ -75,6 +76,9 @@ func unasked(context.Context, string) ([]float32, error) {
 // similarities compares documents that words found, those without a vector left
 // out.
 func (n *nearest) similarities(ctx context.Context, docs []uint32) (map[uint32]float32, error) {
+	if n.backend != nil {
+		return n.backend.Similarities(ctx, n.tx, n.embedder, n.vector, docs)
+	}
 	collection, err := chromem.NewDB().CreateCollection(collectionName, nil, unasked)
 	if err != nil {
 		return nil, err
@@ -104,10 +108,31 @@ func (n *nearest) similarities(ctx context.Context, docs []uint32) (map[uint32]f
 }
 
 // fill adds the nearest of all documents that the query may find to those that
-// words found, up to k. It reads the vectors one by one, so that a million of them
-// need no more memory than k: chromem-go takes several times as long, and four
-// times the space.
-func (n *nearest) fill(ctx context.Context, v *view, q lexical.Query, found []lexical.Hit, k int) ([]lexical.Hit, error) {
+// words found, up to k.
+func (n *nearest) fill(ctx context.Context, v *view, q Query, numbered lexical.Query, found []lexical.Hit, k int) ([]lexical.Hit, error) {
+	var best []lexical.Hit
+	var err error
+	if n.backend != nil {
+		where, args := Filter{Projects: q.Projects, Sessions: q.Sessions, Kinds: q.Kinds, After: q.After, Before: q.Before}.where()
+		if !q.History {
+			where += " AND superseded_by IS NULL"
+		}
+		best, err = n.backend.Nearest(ctx, n.tx, n.embedder, n.vector, where, args, k)
+	} else {
+		best, err = n.best(ctx, v, numbered, k)
+	}
+	for _, h := range best {
+		if len(found) < k && !slices.ContainsFunc(found, func(f lexical.Hit) bool { return f.Doc == h.Doc }) {
+			found = append(found, h)
+		}
+	}
+	return found, cmp.Or(err, ctx.Err())
+}
+
+// best returns the k documents nearest to the question. It reads the vectors one by
+// one, so that a million of them need no more memory than k: chromem-go takes several
+// times as long, and four times the space.
+func (n *nearest) best(ctx context.Context, v *view, q lexical.Query, k int) ([]lexical.Hit, error) {
 	nearer := func(a, b lexical.Hit) int { // of equally near ones, the one that was added first
 		return cmp.Or(cmp.Compare(b.Similarity, a.Similarity), cmp.Compare(a.Doc, b.Doc))
 	}
@@ -128,12 +153,7 @@ func (n *nearest) fill(ctx context.Context, v *view, q lexical.Query, found []le
 		}
 		return nil
 	})
-	for _, h := range best {
-		if len(found) < k && !slices.ContainsFunc(found, func(f lexical.Hit) bool { return f.Doc == h.Doc }) {
-			found = append(found, h)
-		}
-	}
-	return found, cmp.Or(err, ctx.Err())
+	return best, err
 }
 
 // cosine compares a vector with the question's, which has length 1.

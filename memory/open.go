@@ -38,11 +38,6 @@ const applicationID = 0x6d796c6d
 // damaged file is moved aside, and what can be read is copied into a new one, see
 // Store.Salvaged.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
-	o.Wait = cmp.Or(max(0, o.Wait), 10*time.Second)
-	o.EmbedWait = cmp.Or(max(0, o.EmbedWait), 10*time.Second)
-	if o.Now == nil {
-		o.Now = time.Now
-	}
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -50,8 +45,8 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, notWritable(path, err)
 	}
-	s := &Store{path: path, now: o.Now, wait: o.Wait, embedWait: o.EmbedWait, whole: o.ToolsWhole, write: make(chan struct{}, 1),
-		lock: flock.New(path+lockSuffix, flock.SetPermissions(0o600))}
+	s := newStore(o)
+	s.path, s.lock = path, flock.New(path+lockSuffix, flock.SetPermissions(0o600))
 	err = s.open(ctx)
 	if (errors.Is(err, ErrReadOnly) || errors.Is(err, ErrFull)) && s.openReadOnly(ctx) {
 		s.readOnly = err
@@ -61,6 +56,15 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 		return nil, errors.Join(err, s.disconnect(), s.lock.Close())
 	}
 	return s, nil
+}
+
+func newStore(o Options) *Store {
+	s := &Store{now: o.Now, wait: cmp.Or(max(0, o.Wait), 10*time.Second), embedWait: cmp.Or(max(0, o.EmbedWait), 10*time.Second),
+		whole: o.ToolsWhole, write: make(chan struct{}, 1)}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	return s
 }
 
 // Erase deletes the memory at path, then the files that mylm made beside it, also

@@ -38,7 +38,7 @@ func unrepeated(ctx context.Context, tx *sql.Tx, v *view, found []lexical.Hit, q
 		nums[i] = h.Doc
 	}
 	list, _ := json.Marshal(nums) // numbers never fail
-	documents, err := rows(ctx, tx, "num IN (SELECT value FROM json_each(?)) ORDER BY num", string(list))
+	documents, err := rows(ctx, tx, "num IN (SELECT CAST(value AS bigint) FROM json_each(?)) ORDER BY num", string(list))
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (c *candidate) update(ctx context.Context, tx *sql.Tx, v *view, q Query) er
 	if err != nil {
 		return err
 	}
-	asked, err := rows(ctx, tx, repeats+" ORDER BY +num DESC LIMIT 100", question.asRepeats()...)
+	asked, err := rows(ctx, tx, repeats+" ORDER BY num + 0 DESC LIMIT 100", question.asRepeats()...)
 	if err != nil || len(asked) < 2 {
 		return err
 	}

@@ -19,7 +19,7 @@ type Stats struct {
 	Oldest, Newest        time.Time      // of Document.Time, zero without documents
 	Pending               int            // documents that the index does not cover yet; a search reads them
 	Vectors               map[string]int // of each embedder
-	Bytes                 int64          // of the file
+	Bytes                 int64          // of the file, or of the tables of a Backend
 }
 
 // Share counts the documents of one kind.
@@ -35,11 +35,13 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	err := s.read(ctx, func(tx *sql.Tx) error {
 		st = Stats{Kinds: map[Kind]Share{}, Vectors: map[string]int{}}
 		err := tx.QueryRowContext(ctx, `SELECT count(superseded_by), count(DISTINCT project),
-			(SELECT count(*) FROM (SELECT DISTINCT session, project FROM documents WHERE session != '')),
-			count(*) FILTER (WHERE num > (SELECT coalesce(max(last), 0) FROM segments)),
-			(SELECT page_count * page_size FROM pragma_page_count, pragma_page_size) FROM documents`).
-			Scan(&st.Superseded, &st.Projects, &st.Sessions, &st.Pending, &st.Bytes)
+			(SELECT count(*) FROM (SELECT DISTINCT session, project FROM documents WHERE session != '') AS all_sessions),
+			count(*) FILTER (WHERE num > (SELECT coalesce(max(last), 0) FROM segments)) FROM documents`).
+			Scan(&st.Superseded, &st.Projects, &st.Sessions, &st.Pending)
 		if err != nil {
+			return err
+		}
+		if st.Bytes, err = s.size(ctx, tx); err != nil {
 			return err
 		}
 		err = each(ctx, tx, "SELECT kind, count(*), sum(octet_length(text)), min(time), max(time) FROM documents GROUP BY kind", nil, func(scan func(...any) error) error {
@@ -72,9 +74,21 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	return st, err
 }
 
+// size is that of the file.
+func (s *Store) size(ctx context.Context, tx *sql.Tx) (n int64, err error) {
+	if s.backend != nil {
+		return s.backend.Size(ctx, tx)
+	}
+	err = tx.QueryRowContext(ctx, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").Scan(&n)
+	return n, err
+}
+
 // Aside returns the paths of damaged files that Open moved aside. They may still
 // hold what was forgotten since, and stay until somebody deletes them.
 func (s *Store) Aside() ([]string, error) {
+	if s.backend != nil {
+		return nil, nil
+	}
 	all, err := beside(s.path)
 	return slices.DeleteFunc(all, func(path string) bool { return !strings.HasPrefix(path, s.path+damagedSuffix+"-") }), err
 }

@@ -53,6 +53,7 @@ var (
 // may have the file open.
 type Store struct {
 	path      string
+	backend   Backend // nil: the file at path
 	db        *sql.DB
 	now       func() time.Time
 	wait      time.Duration
@@ -70,6 +71,9 @@ type Store struct {
 // Close releases the file. Recorded documents are on the disk before that.
 func (s *Store) Close() error {
 	err := s.db.Close()
+	if s.backend != nil {
+		return err
+	}
 	return errors.Join(s.explain(context.Background(), err), s.lock.Close())
 }
 
@@ -77,7 +81,7 @@ func (s *Store) Close() error {
 // intact.
 func (s *Store) Salvaged() *Salvage { return s.saved }
 
-// Path returns the path of the file.
+// Path returns the path of the file, "" for a memory in a database.
 func (s *Store) Path() string { return s.path }
 
 // update runs f in a transaction that writes. When it returns nil, what f did
@@ -150,6 +154,9 @@ func busy(err error) bool {
 // explain says what an error of SQLite's means, and what to do. Damage is
 // written down, so that the next Open repairs it.
 func (s *Store) explain(ctx context.Context, err error) error {
+	if s.backend != nil {
+		return s.backend.Explain(ctx, err)
+	}
 	err = explain(ctx, s.path, err)
 	if errors.Is(err, ErrDamaged) && s.readOnly == nil { // what was opened as read-only may be in use again
 		_ = s.mark() // the error says more

@@ -25,7 +25,8 @@ func (s *Store) putVectors(ctx context.Context, embedder string, documents []Doc
 		if err != nil {
 			return err
 		}
-		var num, dimension int
+		var num int64
+		var dimension int
 		if err := tx.QueryRowContext(ctx, "SELECT num, dimension FROM embedders WHERE name = ?", embedder).Scan(&num, &dimension); err != nil {
 			return err
 		}
@@ -33,8 +34,7 @@ func (s *Store) putVectors(ctx context.Context, embedder string, documents []Doc
 			if len(v) != dimension || dimension == 0 {
 				return fmt.Errorf("%w: %d instead of %d from %s; their model has changed", ErrDimension, len(v), dimension, embedder)
 			}
-			if _, err := tx.ExecContext(ctx, `INSERT OR REPLACE INTO vectors (num, embedder, data)
-				SELECT num, ?, ? FROM documents WHERE id = ? AND text = ?`, num, pack(v), documents[i].ID, documents[i].Text); err != nil {
+			if err := s.putVector(ctx, tx, num, documents[i], v); err != nil {
 				return err
 			}
 		}
@@ -45,6 +45,20 @@ func (s *Store) putVectors(ctx context.Context, embedder string, documents []Doc
 			(SELECT max(num) FROM documents), through) WHERE num = ?`, num)
 		return err
 	})
+}
+
+// putVector stores the vector of a document whose text is still the same.
+func (s *Store) putVector(ctx context.Context, tx *sql.Tx, embedder int64, d Document, vector []float32) error {
+	if s.backend != nil {
+		same, err := one(ctx, tx, "id = ? AND text = ?", d.ID, d.Text)
+		if errors.Is(err, ErrNotFound) {
+			return nil
+		}
+		return cmp.Or(err, s.backend.PutVector(ctx, tx, embedder, same.num, vector))
+	}
+	_, err := tx.ExecContext(ctx, `INSERT OR REPLACE INTO vectors (num, embedder, data)
+		SELECT num, ?, ? FROM documents WHERE id = ? AND text = ?`, embedder, pack(vector), d.ID, d.Text)
+	return err
 }
 
 // pack stores a vector as a byte for each number, the largest of which is 127. Only

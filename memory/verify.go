@@ -28,8 +28,12 @@ const maxProblems = 20
 // repairs the file. The error is for a check that could not be made.
 func (s *Store) Verify(ctx context.Context) (Report, error) {
 	var r Report
+	checks := []func(context.Context, *sql.Tx) error{r.pages, r.texts, r.index}
+	if s.backend != nil {
+		checks = checks[1:] // it looks after its pages
+	}
 	err := s.read(ctx, func(tx *sql.Tx) error {
-		for _, check := range []func(context.Context, *sql.Tx) error{r.pages, r.texts, r.index} {
+		for _, check := range checks {
 			if err := check(ctx, tx); err != nil {
 				if len(r.Problems) > 0 { // it stumbled over what it found
 					return nil
@@ -42,12 +46,14 @@ func (s *Store) Verify(ctx context.Context) (Report, error) {
 	if ctx.Err() != nil {
 		return r, ctx.Err()
 	}
-	err = explain(ctx, s.path, err)
+	if s.backend == nil {
+		err = explain(ctx, s.path, err)
+	}
 	if errors.Is(err, ErrDamaged) {
 		r.problem("%v", err)
 		err = nil
 	}
-	if len(r.Problems) > 0 {
+	if len(r.Problems) > 0 && s.backend == nil {
 		err = s.mark()
 	}
 	return r, err

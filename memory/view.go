@@ -15,18 +15,37 @@ import (
 	"mylm/memory/lexical"
 )
 
+// readAhead is how many texts are read before they are used, since another statement may
+// not begin on a connection whose rows are still being read.
+const readAhead = 100
+
 // texts calls f with what the index is made of, for a range of documents in order.
 func texts(ctx context.Context, tx *sql.Tx, first, last int64, f func(row) error) error {
-	return each(ctx, tx, `SELECT num, session, project, speaker, role, kind, time, text FROM documents
-		WHERE num BETWEEN ? AND ? ORDER BY num`, []any{first, last}, func(scan func(...any) error) error {
-		var d row
-		var micro int64
-		if err := scan(&d.num, &d.Session, &d.Project, &d.Speaker, &d.Role, &d.Kind, &micro, &d.Text); err != nil {
+	portion := make([]row, 0, readAhead)
+	for {
+		portion = portion[:0]
+		err := each(ctx, tx, `SELECT num, session, project, speaker, role, kind, time, text FROM documents
+			WHERE num BETWEEN ? AND ? ORDER BY num LIMIT ?`, []any{first, last, readAhead}, func(scan func(...any) error) error {
+			var d row
+			var micro int64
+			err := scan(&d.num, &d.Session, &d.Project, &d.Speaker, &d.Role, &d.Kind, &micro, &d.Text)
+			d.Time = time.UnixMicro(micro)
+			portion = append(portion, d)
+			return err
+		})
+		if err != nil {
 			return err
 		}
-		d.Time = time.UnixMicro(micro)
-		return f(d)
-	})
+		for _, d := range portion {
+			if err := f(d); err != nil {
+				return err
+			}
+			first = d.num + 1
+		}
+		if len(portion) < readAhead {
+			return nil
+		}
+	}
 }
 
 // cache is what searches share: the facts of all documents, and the postings
@@ -52,7 +71,8 @@ var errAnalyser = errors.New("the index is of another version")
 
 // view is the index in one state of the file. It implements lexical.Index.
 type view struct {
-	tx *sql.Tx
+	tx      *sql.Tx
+	backend Backend
 	*cache
 }
 
@@ -67,7 +87,7 @@ func (s *Store) view(ctx context.Context, tx *sql.Tx) (*view, error) {
 		return nil, err
 	}
 	if known := s.cache.Load(); known != nil && known.changes == c.changes && known.last == c.last {
-		return &view{tx, known}, nil
+		return &view{tx, s.backend, known}, nil
 	}
 	if c.segments, err = segments(ctx, tx); err != nil {
 		return nil, err
@@ -82,7 +102,7 @@ func (s *Store) view(ctx context.Context, tx *sql.Tx) (*view, error) {
 		return nil, err
 	}
 	s.cache.Store(c)
-	return &view{tx, c}, nil
+	return &view{tx, s.backend, c}, nil
 }
 
 // indexed is the last document of the segments that count.

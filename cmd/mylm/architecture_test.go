@@ -155,6 +155,22 @@ func TestImports(t *testing.T) {
 	}
 }
 
+// What serves many machines is in a module of its own, agent/durable: the command's
+// start and size do not pay for it.
+func TestClusterIsApart(t *testing.T) {
+	_, all := sources(t)
+	for _, f := range all {
+		for _, spec := range f.Imports {
+			imported, _ := strconv.Unquote(spec.Path.Value) // the parser has read it
+			for _, apart := range []string{"mylm/agent/durable", "github.com/jackc", "github.com/pgvector", "github.com/pressly/goose", "go.temporal.io", "go.opentelemetry.io/otel/sdk"} {
+				if imported == apart || strings.HasPrefix(imported, apart+"/") {
+					t.Errorf("%s imports %s, which belongs into agent/durable", f.path, imported)
+				}
+			}
+		}
+	}
+}
+
 // text/template finds methods by name, and a program that can do that keeps every
 // exported method of every type: 2.4 MB. urfave/cli imports it for its own help;
 // as long as nothing reaches that, the linker leaves it out. It also imports a
