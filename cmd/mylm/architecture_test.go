@@ -127,7 +127,7 @@ func sources(t *testing.T) (*token.FileSet, []source) {
 
 // elsewhere are what only nested modules import: with it would come servers, and
 // megabytes that most users have no use for.
-var elsewhere = []string{"github.com/jackc/", "github.com/pgvector/", "go.opentelemetry.io/", "go.temporal.io/"}
+var elsewhere = []string{"github.com/jackc/", "github.com/pgvector/", "github.com/pressly/goose", "go.opentelemetry.io/", "go.temporal.io/"}
 
 func TestImports(t *testing.T) {
 	mod, err := os.ReadFile("../../go.mod") // it lists what is imported by way of others, too
@@ -150,22 +150,6 @@ func TestImports(t *testing.T) {
 			target, ours := strings.CutPrefix(imported, "mylm/")
 			if ours && !allowed(r, f.dir, target) {
 				t.Errorf("%s imports mylm/%s, but may import %v: %s", f.path, target, r.may, r.reason)
-			}
-		}
-	}
-}
-
-// What serves many machines is in a module of its own, agent/durable: the command's
-// start and size do not pay for it.
-func TestClusterIsApart(t *testing.T) {
-	_, all := sources(t)
-	for _, f := range all {
-		for _, spec := range f.Imports {
-			imported, _ := strconv.Unquote(spec.Path.Value) // the parser has read it
-			for _, apart := range []string{"mylm/agent/durable", "github.com/jackc", "github.com/pgvector", "github.com/pressly/goose", "go.temporal.io", "go.opentelemetry.io/otel/sdk"} {
-				if imported == apart || strings.HasPrefix(imported, apart+"/") {
-					t.Errorf("%s imports %s, which belongs into agent/durable", f.path, imported)
-				}
 			}
 		}
 	}

@@ -1,0 +1,138 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"mylm/memory"
+)
+
+// Errors that callers can test for with errors.Is. Returned errors wrap them with
+// details.
+var (
+	// ErrAddress: the address of the database cannot be read.
+	ErrAddress = errors.New("this is no address of a PostgreSQL database")
+	// ErrUnreachable: no server answers at the address.
+	ErrUnreachable = errors.New("PostgreSQL cannot be reached")
+	// ErrPassword: the server refuses the role or its password.
+	ErrPassword = errors.New("PostgreSQL refuses the role or its password")
+	// ErrNoDatabase: the server has no database of this name.
+	ErrNoDatabase = errors.New("there is no such database")
+	// ErrOlder: the schema is of an earlier version, or there is none. Migrate makes it.
+	ErrOlder = errors.New("the schema of the database is older than this program")
+	// ErrNewer: a later version of this program made the schema.
+	ErrNewer = errors.New("the schema of the database is newer than this program")
+	// ErrPrivileged: the role is one that PostgreSQL shows the rows of all tenants.
+	ErrPrivileged = errors.New("the role sees all tenants")
+	// ErrNoVector: the database lacks the extension pgvector, and the role may not create it.
+	ErrNoVector = errors.New("the database lacks the extension vector (pgvector)")
+	// ErrTenant: the name of a tenant is too long, or no text.
+	ErrTenant = errors.New("a tenant has a name of at most 200 bytes")
+)
+
+// DB is a database with the tables of this package. It is safe for concurrent use.
+type DB struct{ pool *pgxpool.Pool }
+
+// Open connects to a database. The address is a URL, or a list of words such as
+// host=/run/postgresql dbname=mylm; what it leaves out is taken from PGHOST, PGPASSWORD
+// and the like, as psql does. The schema has to be that of this version, see Migrate,
+// and the role an ordinary one.
+func Open(ctx context.Context, address string) (*DB, error) {
+	config, err := pgxpool.ParseConfig(address)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrAddress, err)
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrAddress, err)
+	}
+	db := &DB{pool}
+	if err := db.check(ctx); err != nil {
+		pool.Close()
+		return nil, explain(ctx, err)
+	}
+	return db, nil
+}
+
+// Close ends the connections. Stores of the database cannot be used after it.
+func (db *DB) Close() { db.pool.Close() }
+
+// check finds out whether the tables and the role are what this program needs.
+func (db *DB) check(ctx context.Context) error {
+	var role string
+	var privileged bool
+	err := db.pool.QueryRow(ctx, "SELECT rolname, rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user").Scan(&role, &privileged)
+	if err != nil {
+		return err
+	}
+	if privileged {
+		return fmt.Errorf("%w: row-level security does not hold for %s, which is a superuser or has BYPASSRLS", ErrPrivileged, role)
+	}
+	var version int64
+	err = db.pool.QueryRow(ctx, "SELECT max(version_id) FROM "+versions).Scan(&version)
+	if code(err) == undefinedTable {
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	return compare(version)
+}
+
+func compare(version int64) error {
+	switch want := latest(); {
+	case version < want:
+		return fmt.Errorf("%w: version %d, and not %d", ErrOlder, version, want)
+	case version > want:
+		return fmt.Errorf("%w: version %d, and not %d", ErrNewer, version, want)
+	}
+	return nil
+}
+
+// Codes of PostgreSQL's errors that say what to do.
+const (
+	undefinedTable = "42P01"
+	wrongPassword  = "28P01"
+	refusedRole    = "28000"
+	noDatabase     = "3D000"
+	lockTimeout    = "55P03"
+	diskFull       = "53100"
+	readOnly       = "25006"
+	noPrivilege    = "42501"
+	tooLong        = "54000" // program_limit_exceeded
+)
+
+// code is that of an error of PostgreSQL's, "" of any other.
+func code(err error) string {
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}
+
+// explain says what an error of PostgreSQL's means.
+func explain(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil {
+		return errors.Join(ctx.Err(), err)
+	}
+	meaning := map[string]error{
+		wrongPassword: ErrPassword, refusedRole: ErrPassword, noDatabase: ErrNoDatabase, undefinedTable: ErrOlder, lockTimeout: memory.ErrBusy, diskFull: memory.ErrFull, readOnly: memory.ErrReadOnly,
+		noPrivilege: memory.ErrReadOnly, tooLong: errLong,
+	}[code(err)]
+	var connecting *pgconn.ConnectError
+	if meaning == nil && code(err) == "" && errors.As(err, &connecting) {
+		meaning = ErrUnreachable
+	}
+	if meaning == nil {
+		return err
+	}
+	return fmt.Errorf("%w: %w", meaning, err)
+}
+
+// errLong is a limit of PostgreSQL's indexes.
+var errLong = errors.New("an id and the names of a session, a project and a speaker have at most 2,000 bytes in PostgreSQL")

@@ -1,0 +1,148 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pgvector/pgvector-go"
+
+	"mylm/memory"
+	"mylm/memory/lexical"
+)
+
+// Memory opens the memory of a tenant. Its documents are those that were added under
+// the same name: another name has others. Options.Wait is how long to wait for other
+// writers of the tenant.
+func (db *DB) Memory(ctx context.Context, tenant string, o memory.Options) (*memory.Store, error) {
+	if err := checkTenant(tenant); err != nil {
+		return nil, err
+	}
+	wait := cmp.Or(max(0, o.Wait), 10*time.Second)
+	store := sql.OpenDB(connector{stdlib.GetPoolConnector(db.pool), tenant, wait})
+	store.SetMaxIdleConns(0) // they go back to the pool, which all tenants share
+	b := &backend{}
+	tx, err := store.BeginTx(ctx, nil)
+	if err == nil {
+		_, err = tx.ExecContext(ctx, "INSERT INTO state DEFAULT VALUES ON CONFLICT DO NOTHING")
+		err = cmp.Or(err, tx.Commit())
+	}
+	if err != nil {
+		return nil, b.Explain(ctx, err)
+	}
+	return memory.OpenBackend(ctx, store, b, o)
+}
+
+func checkTenant(name string) error {
+	if len(name) > 200 || !utf8.ValidString(name) || strings.ContainsRune(name, 0) {
+		return fmt.Errorf("%w: %.40q has %d", ErrTenant, name, len(name))
+	}
+	return nil
+}
+
+// backend is what PostgreSQL does in its own way.
+type backend struct{ indexed sync.Map } // lengths of vectors whose index is known to exist
+
+var _ memory.Backend = (*backend)(nil)
+
+// Explain implements memory.Backend.
+func (*backend) Explain(ctx context.Context, err error) error { return explain(ctx, err) }
+
+// Size implements memory.Backend. It is that of all tenants.
+func (*backend) Size(ctx context.Context, tx *sql.Tx) (n int64, err error) {
+	err = tx.QueryRowContext(ctx, `SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c
+		WHERE c.oid IN ('documents'::regclass, 'segments'::regclass, 'chunks'::regclass, 'vectors'::regclass)`).Scan(&n)
+	return n, err
+}
+
+// PutVector implements memory.Backend. The first vector of a length makes the index of
+// those: an HNSW index is of vectors of one length.
+func (b *backend) PutVector(ctx context.Context, tx *sql.Tx, embedder, document int64, vector []float32) error {
+	if n := len(vector); n <= maxIndexed {
+		if _, ok := b.indexed.Load(n); !ok {
+			// Two that make it at once would both fail to find it.
+			if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock(hashtextextended('mylm.vectors', 0))"); err != nil {
+				return err
+			}
+			if _, err := tx.ExecContext(ctx, fmt.Sprintf(`CREATE INDEX IF NOT EXISTS vectors_hnsw_%d ON vectors
+				USING hnsw ((data::halfvec(%[1]d)) halfvec_cosine_ops) WHERE vector_dims(data) = %[1]d`, n)); err != nil {
+				return err
+			}
+		}
+	}
+	_, err := tx.ExecContext(ctx, `INSERT INTO vectors (num, embedder, data) VALUES (?, ?, ?)
+		ON CONFLICT (embedder, num) DO UPDATE SET data = excluded.data`, document, embedder, pgvector.NewHalfVector(vector))
+	return err
+}
+
+// maxIndexed is the longest vector that pgvector can index in this form.
+const maxIndexed = 4000
+
+// Similarities implements memory.Backend.
+func (*backend) Similarities(ctx context.Context, tx *sql.Tx, embedder int64, vector []float32, documents []uint32) (map[uint32]float32, error) {
+	found := map[uint32]float32{}
+	rows, err := tx.QueryContext(ctx, "SELECT num, 1 - (data <=> ?) FROM vectors WHERE embedder = ? AND num = ANY(?)",
+		pgvector.NewHalfVector(vector), embedder, numbers(documents))
+	return found, scan(rows, err, func(document uint32, near float32) { found[document] = max(0, near) })
+}
+
+// numbers are a type that PostgreSQL has.
+func numbers(documents []uint32) []int64 {
+	all := make([]int64, len(documents))
+	for i, n := range documents {
+		all[i] = int64(n)
+	}
+	return all
+}
+
+// Nearest implements memory.Backend. It reads the index as far as it takes to find k
+// documents that the condition selects.
+func (*backend) Nearest(ctx context.Context, tx *sql.Tx, embedder int64, vector []float32, where string, args []any, k int) ([]lexical.Hit, error) {
+	_, err := tx.ExecContext(ctx, "SELECT set_config('hnsw.iterative_scan', 'strict_order', true), set_config('hnsw.ef_search', '100', true)")
+	if err != nil {
+		return nil, err
+	}
+	var hits []lexical.Hit
+	rows, err := tx.QueryContext(ctx, nearest(len(vector), where), slices.Concat([]any{pgvector.NewHalfVector(vector), embedder}, args, []any{k})...)
+	return hits, scan(rows, err, func(document uint32, near float32) {
+		if near > 0 {
+			hits = append(hits, lexical.Hit{Doc: document, Similarity: near})
+		}
+	})
+}
+
+// nearest is the statement of Nearest: its parameters are the vector, the embedder,
+// those of the condition, and k. The index is used where it repeats what that is of.
+func nearest(dimension int, where string) string {
+	return fmt.Sprintf(`SELECT num, 1 - distance FROM (
+		SELECT num, data::halfvec(%[1]d) <=> ? AS distance FROM vectors JOIN documents USING (tenant, num)
+		WHERE vector_dims(data) = %[1]d AND embedder = ? AND %[2]s ORDER BY distance LIMIT ?) AS nearest ORDER BY distance, num`, dimension, where)
+}
+
+// scan calls f with rows of a document and how near it is. Zeros are near to nothing,
+// and compare as no number.
+func scan(rows *sql.Rows, err error, f func(document uint32, near float32)) error {
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var document uint32
+		var near float64
+		if err := rows.Scan(&document, &near); err != nil {
+			return err
+		}
+		if !math.IsNaN(near) {
+			f(document, float32(near))
+		}
+	}
+	return rows.Err()
+}

@@ -1,0 +1,93 @@
+package postgres_test
+
+import (
+	"encoding/base64"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"mylm/agent/durable/internal/pgtest"
+	"mylm/agent/durable/postgres"
+	"mylm/memory"
+)
+
+// Workers that start together all find the schema made, once.
+func TestMigrateAtOnce(t *testing.T) {
+	address := pgtest.Database(t)
+	var made atomic.Int64
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			n, err := postgres.Migrate(t.Context(), address)
+			made.Add(int64(n))
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if again, err := postgres.Migrate(t.Context(), address); again != 0 || err != nil || made.Load() == 0 {
+		t.Errorf("%d migrations, then %d, %v", made.Load(), again, err)
+	}
+	tenant(t, open(t, address), "")
+}
+
+func TestErrors(t *testing.T) {
+	empty, ready := pgtest.Database(t), migrated(t)
+	newer, bare := migrated(t), pgtest.Database(t)
+	pgtest.Administer(t, newer, "INSERT INTO mylm_migrations (version_id, is_applied) VALUES (99, true)")
+	pgtest.Administer(t, bare, "DROP EXTENSION vector")
+	indexed := migrated(t)
+	tenant(t, open(t, indexed), "t")
+	pgtest.Administer(t, indexed, "UPDATE state SET analyser = 1000")
+	both := []func(address string) error{
+		func(address string) error { _, err := postgres.Migrate(t.Context(), address); return err },
+		func(address string) error { _, err := postgres.Open(t.Context(), address); return err },
+	}
+	for _, tt := range []struct {
+		name, address string
+		of            []func(string) error
+		want          error
+	}{
+		{"no address", "postgres://host:port/x", both, postgres.ErrAddress},
+		{"no server", "host=" + t.TempDir() + " user=mylm", both, postgres.ErrUnreachable},
+		{"no port", "postgres://mylm@127.0.0.1:1/x", both, postgres.ErrUnreachable},
+		{"wrong password", pgtest.As(t, ready, pgtest.Role, "guess"), both, postgres.ErrPassword},
+		{"no role", pgtest.As(t, ready, "stranger", "guess"), both, postgres.ErrPassword},
+		{"no database", strings.Replace(ready, "/test", "/other", 1), both, postgres.ErrNoDatabase},
+		{"superuser", pgtest.As(t, ready, pgtest.Superuser, pgtest.Password), both[1:], postgres.ErrPrivileged},
+		{"no schema", empty, both[1:], postgres.ErrOlder},
+		{"newer schema", newer, both, postgres.ErrNewer},
+		{"no extension", bare, both[:1], postgres.ErrNoVector},
+		{"newer index", indexed, []func(string) error{func(address string) error {
+			_, err := open(t, address).Memory(t.Context(), "t", memory.Options{})
+			return err
+		}}, memory.ErrNewer},
+	} {
+		for _, f := range tt.of {
+			if err := f(tt.address); !errors.Is(err, tt.want) || strings.Contains(err.Error(), "guess") {
+				t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
+			}
+		}
+	}
+	db := open(t, ready)
+	for _, name := range []string{strings.Repeat("x", 201), "\xff", "a\x00b"} {
+		if _, err := db.Memory(t.Context(), name, memory.Options{}); !errors.Is(err, postgres.ErrTenant) {
+			t.Errorf("tenant %.10q: %v", name, err)
+		}
+	}
+	long := memory.Document{Text: "x", Session: base64.StdEncoding.EncodeToString(random(3000))}
+	if _, err := tenant(t, db, "").Add(t.Context(), long); err == nil || !strings.Contains(err.Error(), "2,000 bytes") {
+		t.Errorf("a name of %d bytes: %v", len(long.Session), err)
+	}
+}
+
+// random bytes, which PostgreSQL cannot compress.
+func random(n int) []byte {
+	b := make([]byte, n)
+	rand.NewChaCha8([32]byte{}).Read(b) // never fails
+	return b
+}
