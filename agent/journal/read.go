@@ -10,7 +10,6 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
-	"sync"
 
 	"mylm/agent"
 )
@@ -169,27 +168,6 @@ func parseHeader(line []byte) (Header, error) {
 		return h, fmt.Errorf("%w: its header: %w", ErrDamaged, err)
 	}
 	return h, nil
-}
-
-// From version 2 of the format on, each line of a journal ends with a checksum
-// of what comes before it in the line, so that a bit that flips on the disk is
-// noticed. An export has none: a person may edit it.
-
-const (
-	sumVersion = 2
-	sumField   = `,"sum":"`
-	sumEnd     = "\"}\n"
-	sumLength  = len(sumField) + 8 + len(sumEnd)
-)
-
-// castagnoli is made on first use, since that takes a while.
-var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
-
-// addSum puts the checksum into a line that is an object, from the byte at start.
-func addSum(text *bytes.Buffer, start int) {
-	text.Truncate(text.Len() - len("}\n"))
-	sum := crc32.Checksum(text.Bytes()[start:], castagnoli())
-	fmt.Fprintf(text, sumField+"%08x"+sumEnd, sum)
 }
 
 // checkSum compares a line with its checksum, which it must have if required.

@@ -312,11 +312,10 @@ func (t *talk) used() {
 	}
 }
 
-// advised is an error whose hint fits where it is read: a conversation, of which t is nil
-// elsewhere, has no flags.
+// advised is an error whose hint fits where it is read: a conversation has no flags.
 func (t *talk) advised(err error) error {
-	if t == nil || err == nil {
-		return err
+	if err == nil {
+		return nil
 	}
 	if _, here := t.front.(*chat.Chat); !here || errors.Is(err, failure.ErrReported) {
 		return err

@@ -61,6 +61,9 @@ type run struct {
 
 // do runs, and reports how that ended.
 func (r *run) do(ctx context.Context) error {
+	if r.talk == nil {
+		return r.end(ctx, r.inTime(ctx))
+	}
 	return r.end(ctx, r.talk.advised(r.inTime(ctx)))
 }
 
