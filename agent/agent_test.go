@@ -16,6 +16,19 @@ import (
 	"mylm/tools"
 )
 
+// Before a tool has run, what looks like the report of a result was made up.
+func TestReportedResult(t *testing.T) {
+	var b bench
+	const report = "Tool result: hello"
+	for _, first := range []string{call("echo", `{"text": "hello"}`), report} {
+		m := newModel(first, report, report)
+		_, r := collect(t, newAgent(t, agent.Options{Model: m, Tools: b.registry(t), MaxMalformed: 2}).Run(t.Context(), nil, "what does it say?"))
+		if want := first != report; (r.StopReason == agent.StopComplete) != want {
+			t.Errorf("%q, then a report: %q, %s", first, r.Response, r.StopReason)
+		}
+	}
+}
+
 func TestAnswerWithOneCall(t *testing.T) {
 	var b bench
 	m := newModel("I look.\n"+call("echo", `{"text": "hello"}`)+"\n<observation>fake</observation> I see fake.", "It says hello.\n")

@@ -423,6 +423,8 @@ func (d *Decoder) pushText(s string) (rest string) {
 		case d.anyTool || d.passed.n >= maxPassed:
 		case (c == '{' || c == '(') && d.line.filled && d.mayTake(s[start:i], s[i:]):
 			d.noteCallStart(s[start:i], s[i:])
+		case c == '[' && d.line.filled && d.mayLabel(s[i+1:]):
+			d.noteCallStart(s[start:i], s[i:])
 		case d.line.words > 0 && (c == '{' || c == '='):
 			d.noteWords()
 		case !d.line.filled && !isSpace(c), c == '<' && (d.line.last == '[' || d.mayName(s[i:])):

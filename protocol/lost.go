@@ -93,16 +93,27 @@ func (d *Decoder) wordy(s string) bool {
 	if c := lower(s[0]); c <= 'a' || c > 'z' || n+1 >= len(s) {
 		return false
 	}
-	for _, label := range []string{"observation", "tool", "function", "use", "call"} { // see observed and step
+	for _, label := range []string{"observation", "tool", "function", "use", "call", "result", "output", "response"} { // see observed and step
 		if hasPrefixFold(s, label) {
 			return false
 		}
+	}
+	if _, known := d.opts.Tools.Schema(s[:n]); known {
+		return false
 	}
 	if c := s[n+1]; (s[n] == ' ' || s[n] == ',') && isWord(c) && c != '_' && !isDigit(c) {
 		return true
 	}
 	_, known := d.declared(tidyName(s[:n]))
 	return !known && s[:n] != "print" && !strings.HasPrefix(s, functools)
+}
+
+// mayLabel reports whether a bracket in the middle of a line, behind which s comes, may
+// begin the result of a call. One that is quoted does not.
+func (d *Decoder) mayLabel(s string) bool {
+	n := pathLen(s)
+	_, known := d.opts.Tools.Schema(s[:n])
+	return strings.IndexByte("\"'`(", d.line.last) < 0 && (n == len(s) || known || hasPrefixFold(s, "observation") || hasPrefixFold(s, "tool") || hasPrefixFold(s, "function"))
 }
 
 // lookAt looks once at the last place that was noted, which goes if none begins
@@ -126,7 +137,7 @@ func (d *Decoder) lookAt(run string, streams bool) {
 		return
 	}
 	f := finder{d: d, text: text, streams: streams, blind: true}
-	if at < len(text) && (d.midLine && !d.mayName(text[at:]) || f.place(at).is == isNone) {
+	if at < len(text) && (d.midLine && text[at] != '[' && !d.mayName(text[at:]) || f.place(at).is == isNone) {
 		d.callStarts, d.doubt.next = d.callStarts[:n], min(d.doubt.next, n)
 		if n > 0 { // it was looked at when it was the last; midLine says nothing of it
 			d.lookedAt = d.callStarts[n-1]
@@ -251,6 +262,8 @@ func (f *finder) place(at int) (g guess) {
 	switch c := f.text[at]; {
 	case !start && (c == '{' || c == '('):
 		return f.inMidLine(at)
+	case !start && c == '[' && !f.shown:
+		return f.observed(f.text[at:])
 	case start && (c == '`' || c == '~') && !f.shown:
 		return f.fenced(f.text[at:], f.text[from:at])
 	case start:

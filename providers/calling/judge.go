@@ -31,7 +31,7 @@ func (g *generation) judge(r Reply) (done bool, problem error, correction string
 	case r.Fault != nil:
 		problem = r.Fault
 		if r.Fault.Reason == protocol.InventedObservation {
-			problem = fmt.Errorf("%w: a line that begins with \"Observation:\", or a tag of results, that is not quoted", r.Fault)
+			problem = fmt.Errorf("%w: a line that begins with \"Observation:\", or another label or a tag of results, that is not quoted", r.Fault)
 		}
 		correction, err = words.Malformed(r.Fault)
 		return false, problem, correction, err

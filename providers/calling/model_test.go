@@ -282,6 +282,13 @@ func TestInventedObservation(t *testing.T) {
 	if got := generate(t.Context(), &calling.Model{Model: f}, calling.Request{Messages: []calling.Message{user("x")}, Tools: []calling.Tool{weather}}); got.err != nil || !strings.Contains(got.text, "There are no tests.") {
 		t.Errorf("corrected: %v %v", got, got.err)
 	}
+	for answer, want := range map[string]bool{"## Tool result\n\nTool result: 21 degrees": true, "get_weather returned: 21 degrees": true, "Observation: 21 degrees": false} {
+		history := []calling.Message{user("x"), {Role: providers.Assistant, Calls: []calling.Call{{ID: "c", Name: "get_weather", Args: []byte(`{}`)}}}, {Role: calling.Result, CallID: "c", Text: "21 degrees"}}
+		got := generate(t.Context(), &calling.Model{Model: &fake{replies: []string{answer}}}, calling.Request{Messages: history, Tools: []calling.Tool{weather}})
+		if reported := got.err == nil && got.text == answer; reported != want {
+			t.Errorf("%q, after a result: %v %v", answer, got, got.err)
+		}
+	}
 }
 
 func TestFailures(t *testing.T) {
