@@ -605,7 +605,7 @@ func (d *Decoder) onTag(m mark, s, before string) (taken int) {
 			d.fail(&FormatError{Reason: CallAfterAnswer, Offset: d.off})
 			return m.n
 		}
-	case m.tag == toolOpen, m.tag == tokenOpen, m.tag == delimiter && !d.line.filled && !fenced: // D9: opens says of which
+	case m.tag == toolOpen, m.tag == tokenOpen, m.tag == delimiter && !d.line.filled && !fenced: // D9, D20: opens says of which
 		enter(inText)
 		d.hold(dialectOf[m.kind], m)
 		return 0

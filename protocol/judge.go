@@ -106,8 +106,8 @@ func (d *Decoder) advance() (rest string) {
 }
 
 // opens looks at what follows the opening tag of a block that need not be one:
-// an element, a value or the name of a known tool makes it one (B8, D9), another opening
-// tag takes its place.
+// an element, a value or the name of a known tool makes it one (B8, D9, D20), another
+// opening tag takes its place.
 func (d *Decoder) opens() (decided bool, rest string) {
 	h := &d.held
 	i := max(h.open.n, h.span.pos)
