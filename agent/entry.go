@@ -259,6 +259,19 @@ func flat(head, body any) ([]byte, error) {
 	return append(text[:end+1], rest[1:]...), nil
 }
 
+// Images are the pictures of the entry, whose content is kept beside it.
+func (e *Entry) Images() []Image {
+	switch p := e.Payload.(type) {
+	case HistoryEntry:
+		return p.Images
+	case PromptEntry:
+		return p.Images
+	case ResultEntry:
+		return p.Images
+	}
+	return nil
+}
+
 // CallID is the id of the call that the entry is about, or "".
 func (e *Entry) CallID() string {
 	switch p := e.Payload.(type) {

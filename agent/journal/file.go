@@ -55,7 +55,7 @@ func (f *file) append(ctx context.Context, e agent.Entry) error {
 	if f.err == nil && e.Seq != f.seq+1 { // of a session that was opened again since
 		return f.outdated()
 	}
-	if images := imagesOf(e); f.err == nil && len(images) > 0 {
+	if images := e.Images(); f.err == nil && len(images) > 0 {
 		f.err = f.store.keepImages(f.id, images)
 	}
 	if f.err == nil {
@@ -71,7 +71,7 @@ func (f *file) append(ctx context.Context, e agent.Entry) error {
 func (f *file) add(e agent.Entry) error {
 	f.seq = e.Seq
 	f.entries = append(f.entries, e)
-	if f.out == nil && f.fillHeader(e) {
+	if f.out == nil && f.header.Fill(e) {
 		if e.Kind() == agent.EntryPrompt {
 			f.createTimer = time.AfterFunc(createDelay, f.createNow)
 		}
@@ -157,22 +157,22 @@ func (f *file) createNow() {
 	}
 }
 
-// fillHeader fills the header from the entries before the first reply. It reports
-// whether the entry is one of them.
-func (f *file) fillHeader(e agent.Entry) bool {
-	if f.header.Created.IsZero() {
-		f.header.Created = e.Time
+// Fill takes what an entry says of its session, which those before the first reply do. It
+// reports whether the entry is one of them.
+func (h *Header) Fill(e agent.Entry) bool {
+	if h.Created.IsZero() {
+		h.Created = e.Time
 	}
 	switch p := e.Payload.(type) {
 	case agent.HistoryEntry:
 		return true
 	case agent.RunEntry:
 		if p.Setup != nil {
-			f.header.Labels = p.Setup.Labels
+			h.Labels = p.Setup.Labels
 		}
 		return true
 	case agent.PromptEntry:
-		f.header.Title = title(cmp.Or(f.header.Labels["title"], p.Text))
+		h.Title = title(cmp.Or(h.Labels["title"], p.Text))
 		return true
 	}
 	return false
@@ -344,19 +344,6 @@ func encode(w *bytes.Buffer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	return enc.Encode(v)
-}
-
-// imagesOf are the pictures of an entry.
-func imagesOf(e agent.Entry) []agent.Image {
-	switch p := e.Payload.(type) {
-	case agent.HistoryEntry:
-		return p.Images
-	case agent.PromptEntry:
-		return p.Images
-	case agent.ResultEntry:
-		return p.Images
-	}
-	return nil
 }
 
 // From version 2 of the format on, each line of a journal ends with a checksum

@@ -60,13 +60,13 @@ func (s *Store) keepImage(dir string, i agent.Image) error {
 // has changed stays without data.
 func (s *Store) putBack(id string, entries []agent.Entry) {
 	for _, e := range entries {
-		for n, i := range imagesOf(e) {
+		for n, i := range e.Images() {
 			if !validID(i.SHA256) {
 				continue
 			}
 			data, err := os.ReadFile(filepath.Join(s.imageDir(id), i.SHA256))
 			if sum := sha256.Sum256(data); err == nil && hex.EncodeToString(sum[:]) == i.SHA256 {
-				imagesOf(e)[n].Data = data
+				e.Images()[n].Data = data
 			}
 		}
 	}
