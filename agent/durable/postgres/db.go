@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -136,3 +137,13 @@ func explain(ctx context.Context, err error) error {
 
 // errLong is a limit of PostgreSQL's indexes.
 var errLong = errors.New("an id and the names of a session, a project and a speaker have at most 2,000 bytes in PostgreSQL")
+
+// inTenant runs f in a transaction that sees and changes what belongs to a tenant.
+func (db *DB) inTenant(ctx context.Context, tenant string, f func(pgx.Tx) error) error {
+	return explain(ctx, pgx.BeginFunc(ctx, db.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "SELECT set_config('mylm.tenant', $1, true)", tenant); err != nil {
+			return err
+		}
+		return f(tx)
+	}))
+}

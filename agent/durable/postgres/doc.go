@@ -1,5 +1,5 @@
-// Package postgres keeps memories in a PostgreSQL database with pgvector, for many
-// processes and many tenants.
+// Package postgres keeps memories and sessions in a PostgreSQL database with pgvector,
+// for many processes and many tenants.
 //
 // # Smallest use
 //
@@ -8,6 +8,8 @@
 //	defer db.Close()
 //	store, err := db.Memory(ctx, "team-a", memory.Options{})
 //	defer store.Close()
+//	sessions, err := db.Sessions("team-a")
+//	a, err := agent.New(agent.Options{Model: model, Recorder: sessions})
 //
 // # Words
 //
@@ -21,10 +23,15 @@
 // of a tenant at a time, vectors of two bytes for each number, and an HNSW index of the
 // vectors of each length.
 //
+// Sessions are the entries of journal.Store. A number of an entry is given once: of two
+// runs that continue a session, the one that comes second to an entry is refused, before
+// it does what the entry announces.
+//
 // # Limits
 //
 // PostgreSQL 15 or later with pgvector 0.8 or later. An id and the names of a session,
 // a project and a speaker have at most 2,000 bytes. Forget deletes the rows; PostgreSQL
 // uses their space again after a VACUUM, and copies are in its write-ahead log, its
-// replicas and its backups until those are gone.
+// replicas and its backups until those are gone. A session whose run is under way is
+// listed as unfinished, as is one whose process died.
 package postgres
