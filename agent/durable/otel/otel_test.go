@@ -246,6 +246,9 @@ func TestInstrumentKeepsWhatIsThere(t *testing.T) {
 	if _, err := agent.Collect(newAgent(t, k.Instrument(o)).Run(t.Context(), s, "go")); err != nil {
 		t.Fatal(err)
 	}
+	if got, want := k.tree(), "invoke_agent\n  turn\n    chat m\n"; got != want {
+		t.Errorf("spans\n%s\nwant\n%s", got, want)
+	}
 	if got := strings.Join(log, " "); got != "effects observed turn_start text_delta turn_end agent_end" {
 		t.Errorf("%s", got)
 	}

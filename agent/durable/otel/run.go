@@ -41,8 +41,8 @@ func runOf(ctx context.Context) *run {
 
 // Observe reports on a run or a plan. It is agent.Hooks.Observe.
 func (t *Telemetry) Observe(ctx context.Context, of agent.Observed) (context.Context, func(agent.Event)) {
-	if plan := runOf(ctx); of.Task != "" && plan != nil {
-		ctx = plan.within(ctx, of.Task)
+	if outer := runOf(ctx); of.Task != "" && outer != nil {
+		ctx = outer.within(ctx, of.Task)
 	}
 	r := &run{t: t, session: semconv.GenAIConversationID(of.Session.ID), task: of.Task, tasks: map[string]trace.Span{}}
 	name := semconv.GenAIOperationNameInvokeAgent

@@ -107,8 +107,8 @@ func TestSpansEnd(t *testing.T) {
 	for name, tt := range map[string]struct {
 		replies []scripted.Reply
 		options agent.Options
-		cancel  bool // after a minute
-		leave   bool // at the first event
+		cancel  bool   // after a minute
+		leave   string // how the consumer does at the first event; "": it stays
 		spans   string
 		metrics map[string]string
 	}{
@@ -120,7 +120,8 @@ func TestSpansEnd(t *testing.T) {
 			spans: "invoke_agent !interrupted\n  turn !model\n    chat m !interrupted\n"},
 		"an unreadable reply": {replies: []scripted.Reply{{Text: "<tool_code>\n<name>echo</name>\n<parameters>{\"text\": </parameters>\n</tool_code>"}, done},
 			spans: "invoke_agent\n  turn !bad_json\n    chat m\n" + complete, metrics: map[string]string{"mylm.reply.faults bad_json": "1"}},
-		"a tool that fails":  {replies: []scripted.Reply{tool("fail"), done}, spans: "invoke_agent\n  turn\n    chat m\n    execute_tool fail !tool_error\n" + complete},
+		"a tool that fails": {replies: []scripted.Reply{tool("fail"), done}, spans: "invoke_agent\n  turn\n    chat m\n    execute_tool fail !tool_error\n" + complete,
+			metrics: map[string]string{"mylm.call.refusals invalid": ""}},
 		"a tool that panics": {replies: []scripted.Reply{tool("crash"), done}, spans: "invoke_agent\n  turn !tool\n    chat m\n    execute_tool crash !panic\n" + complete},
 		"a call that is blocked": {replies: []scripted.Reply{tool("blocked"), done}, spans: "invoke_agent\n  turn\n    chat m\n    execute_tool blocked !tool_error\n" + complete,
 			metrics: map[string]string{"mylm.call.refusals sandbox": "1"}},
@@ -141,7 +142,8 @@ func TestSpansEnd(t *testing.T) {
 		"cancelled at a tool":  {replies: []scripted.Reply{tool("wait")}, cancel: true, options: agent.Options{ToolTimeout: time.Hour}, spans: "invoke_agent !interrupted\n  turn\n    chat m\n    execute_tool wait !cancelled\n"},
 		"a tool out of time":   {replies: []scripted.Reply{tool("wait"), done}, spans: "invoke_agent\n  turn\n    chat m\n    execute_tool wait !tool_error\n" + complete},
 		"a tool that goes on":  {replies: []scripted.Reply{tool("stuck"), done}, spans: "invoke_agent\n  turn\n    chat m\n    execute_tool stuck !unknown\n" + complete},
-		"nobody listens":       {replies: []scripted.Reply{done}, leave: true, spans: "invoke_agent !interrupted\n  turn\n    chat m !cancelled\n"},
+		"nobody listens":       {replies: []scripted.Reply{done}, leave: "breaks", spans: "invoke_agent !interrupted\n  turn\n    chat m !cancelled\n"},
+		"the consumer panics":  {replies: []scripted.Reply{done}, leave: "panics", spans: "invoke_agent !interrupted\n  turn\n"},
 		"a backend behind calls": {replies: []scripted.Reply{{Text: call("echo", `{"text": "x"}`), Hang: true}, done},
 			spans: "invoke_agent\n  turn\n    chat m\n    execute_tool echo\n" + complete},
 	} {
@@ -155,18 +157,24 @@ func TestSpansEnd(t *testing.T) {
 				if tt.cancel {
 					time.AfterFunc(time.Minute, cancel)
 				}
-				for range newAgent(t, k.Instrument(o)).Run(ctx, nil, "go") {
-					if tt.leave {
-						break
+				func() {
+					defer func() { _ = recover() }()
+					for range newAgent(t, k.Instrument(o)).Run(ctx, nil, "go") {
+						switch tt.leave {
+						case "breaks":
+							return
+						case "panics":
+							panic(tt.leave)
+						}
 					}
-				}
+				}()
 				time.Sleep(2 * time.Hour) // by then the tool has stopped that did not
 				if got := k.tree(); got != tt.spans {
 					t.Errorf("spans\n%s\nwant\n%s", got, tt.spans)
 				}
 				metrics := k.metrics(t)
 				for name, want := range tt.metrics {
-					if !strings.HasPrefix(metrics[name], want) {
+					if got, ok := metrics[name]; !strings.HasPrefix(got, want) || ok && want == "" {
 						t.Errorf("%s is %q, want %q; there is %v", name, metrics[name], want, metrics)
 					}
 				}
@@ -261,9 +269,47 @@ func TestEffectsAlone(t *testing.T) {
 	if got, want := k.tree(), "chat m\nexecute_tool echo\nchat m\n"; got != want {
 		t.Errorf("spans\n%s\nwant\n%s", got, want)
 	}
+	k.spans.Reset()
+	func() {
+		defer func() { _ = recover() }()
+		k.Effects(nil, broken{}).Tool(t.Context(), agent.ToolRequest{Name: "echo"})
+	}()
+	if got, want := k.tree(), "execute_tool echo !panic\n"; got != want {
+		t.Errorf("spans\n%s\nwant\n%s", got, want)
+	}
 	k.Queued(t.Context(), "models", 2*time.Second)
 	if got := k.metrics(t)["mylm.queue.duration models"]; got != "1 2" {
 		t.Errorf("the queue is %q", got)
+	}
+}
+
+type broken struct{ agent.Effects }
+
+func (broken) Tool(context.Context, agent.ToolRequest) tools.Outcome { panic("broken") }
+
+// What a tool does with a model or an agent is within its span.
+func TestSpansWithinATool(t *testing.T) {
+	k := newKit(t, otel.Options{})
+	inner := agent.Options{Model: named{scripted.Say("done", "done")}}
+	r := registry(t, map[string]func(context.Context, string) (tools.Result, error){
+		"ask": func(ctx context.Context, _ string) (tools.Result, error) {
+			for range k.Model(inner.Model).Generate(ctx, providers.Request{}) {
+			}
+			a, err := agent.New(k.Instrument(inner))
+			if err != nil {
+				return tools.Result{}, err
+			}
+			result, err := a.Ask(ctx, "go")
+			return tools.Result{Text: result.Response}, err
+		},
+	})
+	o := agent.Options{Model: named{scripted.Say(call("ask", `{"text": "x"}`), "done")}, Tools: r}
+	if _, err := newAgent(t, k.Instrument(o)).Ask(t.Context(), "go"); err != nil {
+		t.Fatal(err)
+	}
+	want := "invoke_agent\n  turn\n    chat m\n    execute_tool ask\n      chat m\n      invoke_agent\n        turn\n          chat m\n  turn\n    chat m\n"
+	if got := k.tree(); got != want {
+		t.Errorf("spans\n%s\nwant\n%s", got, want)
 	}
 }
 
