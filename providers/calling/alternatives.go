@@ -3,6 +3,8 @@ package calling
 import (
 	"errors"
 	"fmt"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -91,11 +93,28 @@ func (a *alternatives) follow(ref string) (int, error) {
 	case known:
 		return n, nil
 	}
-	path, ok := strings.CutPrefix(ref, "#")
-	if !ok || path != "" && path[0] != '/' {
+	target, ok := referred(a.root, ref)
+	switch {
+	case !ok:
 		return 0, fmt.Errorf("the reference %q is not one to a place in the schema, such as #/$defs/name", ref)
+	case target == nil:
+		return 0, fmt.Errorf("the reference %q leads nowhere", ref)
 	}
-	target := a.root
+	a.known[ref] = 0
+	n, err := a.count(target)
+	a.known[ref] = n
+	return n, err
+}
+
+// referred is what a reference to a place in root leads to, nil if there is nothing. It is
+// not ok if the reference leads elsewhere.
+func referred(root any, ref string) (target any, ok bool) {
+	path, ok := strings.CutPrefix(ref, "#")
+	path, err := url.PathUnescape(path)
+	if !ok || err != nil || path != "" && path[0] != '/' {
+		return nil, false
+	}
+	target = root
 	for _, step := range strings.Split(path, "/")[1:] {
 		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
 		switch at := target.(type) {
@@ -106,13 +125,33 @@ func (a *alternatives) follow(ref string) (int, error) {
 			if i, err := strconv.Atoi(step); err == nil && 0 <= i && i < len(at) {
 				target = at[i]
 			}
+		default:
+			target = nil
 		}
 	}
-	if target == nil {
-		return 0, fmt.Errorf("the reference %q leads nowhere", ref)
+	return target, true
+}
+
+// dangling is a reference in v to a place that root lacks; "": there is none.
+func dangling(root, v any) (ref string) {
+	switch v := v.(type) {
+	case map[string]any:
+		if ref, _ = v["$ref"].(string); ref != "" {
+			if target, ok := referred(root, ref); ok && target == nil {
+				return ref
+			}
+		}
+		for key, in := range v {
+			if ref = dangling(root, in); ref != "" && !slices.Contains([]string{"enum", "const", "default", "examples"}, key) {
+				return ref
+			}
+		}
+	case []any:
+		for _, in := range v {
+			if ref = dangling(root, in); ref != "" {
+				return ref
+			}
+		}
 	}
-	a.known[ref] = 0
-	n, err := a.count(target)
-	a.known[ref] = n
-	return n, err
+	return ""
 }
