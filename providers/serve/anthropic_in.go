@@ -3,6 +3,7 @@ package serve
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -165,7 +166,7 @@ func (in *messagesRequest) normalise() (*request, error) {
 		q.Choice.Mode = calling.None
 	case "any":
 		if q.Choice.Mode = calling.Required; len(q.Tools) == 0 && len(in.Tools) > 0 {
-			return nil, unsupported("tool_choice", "tools of type %q are not supported", in.Tools[0].Type)
+			return nil, onlyHosted(slices.Collect(maps.Values(hosted)))
 		}
 	case "tool":
 		if kind := hosted[in.ToolChoice.Name]; kind != "" {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -183,6 +184,17 @@ func toolChoice(raw json.RawMessage, tools []calling.Tool) (calling.Choice, erro
 		c.Only = append(c.Only, name)
 	}
 	return c, nil
+}
+
+// onlyHosted is the error for a call that is required where an API's own servers run all
+// tools.
+func onlyHosted(types []string) error {
+	slices.Sort(types)
+	types = slices.Compact(types)
+	for i, t := range types {
+		types[i] = strconv.Quote(t)
+	}
+	return unsupported("tool_choice", "tools of type %s are not supported", strings.Join(types, ", "))
 }
 
 func stopSequences(where string, raw json.RawMessage) (stop []string, err error) {

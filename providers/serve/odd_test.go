@@ -56,6 +56,32 @@ func TestOddRequests(t *testing.T) {
 	}
 }
 
+// Ollama's clients load and unload a model with a request that asks nothing.
+func TestOllamaLoads(t *testing.T) {
+	s := start(t, says("Hello."), serve.Options{})
+	for keep, want := range map[any]string{0: "unload", "0": "unload", "0s": "unload", nil: "load", 300: "load", "5m": "load", "soon": "load"} {
+		for _, path := range []string{"/api/chat", "/api/generate"} {
+			resp, body := post(t, s, path, object{"model": "m", "keep_alive": keep})
+			if resp.StatusCode != 200 || !strings.Contains(body, `"done_reason":"`+want+`"`) {
+				t.Errorf("%s, keep_alive %v: %d %s", path, keep, resp.StatusCode, body)
+			}
+		}
+	}
+}
+
+// References in a tool's schema lead somewhere, as far as they are to a place in it.
+func TestReferences(t *testing.T) {
+	s := start(t, says("Hello."), serve.Options{})
+	for _, ref := range []string{"#", "#/$defs/a%20b", "#/properties/x", "#/properties/list/anyOf/0", "#anchor", "https://a.example/schema"} {
+		schema := object{"type": "object", "properties": object{"x": object{"type": "string"}, "$ref": object{"type": "string"}, "y": object{"$ref": ref}, "list": object{"anyOf": []any{object{"type": "integer"}}}},
+			"$defs": object{"a b": object{"type": "string"}}, "default": object{"$ref": "#/none"}}
+		resp, body := post(t, s, surfaces[0].path, surfaces[0].request(false, "x", object{"tools": []any{object{"type": "function", "function": object{"name": "f", "parameters": schema}}}}))
+		if resp.StatusCode != 200 {
+			t.Errorf("%s: %d %s", ref, resp.StatusCode, body)
+		}
+	}
+}
+
 // Search results and documents hold text and pictures only. Blocks that hold further ones
 // would be read once for each level.
 func TestNestedBlocks(t *testing.T) {
@@ -118,8 +144,10 @@ func TestOddRefusals(t *testing.T) {
 		{2, object{"response_format": object{"type": "json_object"}}, "response_format: "}, {3, object{"response_format": object{"type": "json_object"}}, "response_format: "},
 		{3, object{"format": "json", "response_format": object{"type": "text"}}, "response_format: "},
 		{2, object{"output_format": object{"type": "json_schema", "schema": object{}}, "output_config": object{"format": object{"type": "json_schema", "schema": object{}}}}, "output_format: "},
-		{1, object{"tools": []any{object{"type": "web_search"}}, "tool_choice": "required"}, `tools of type \"web_search\" are not supported`},
-		{2, object{"tools": []any{object{"type": "web_search_20250305", "name": "web_search"}}, "tool_choice": object{"type": "any"}}, `tools of type \"web_search_20250305\" are not supported`},
+		{1, object{"tools": []any{object{"type": "web_search"}, object{"type": "namespace", "name": "n", "tools": []any{object{"type": "shell"}}}, object{"type": "web_search"}}, "tool_choice": "required"}, `tools of type \"shell\", \"web_search\" are not supported`},
+		{0, object{"tools": []any{object{"type": "function", "function": object{"name": "f", "parameters": true}}}}, `the schema of f is not a JSON object`}, {3, object{"tools": []any{object{"type": "function", "function": object{"name": "f", "parameters": true}}}}, `the schema of f is not a JSON object`},
+		{0, object{"tools": []any{object{"type": "function", "function": object{"name": "f", "parameters": object{"properties": object{"a": object{"items": []any{object{"$ref": "#/$defs/none/more"}}}}, "$defs": object{"none": true}}}}}}, `the schema of f has the reference \"#/$defs/none/more\", which leads nowhere`},
+		{2, object{"tools": []any{object{"type": "web_search_20250305", "name": "web_search"}, object{"type": "bash_20250124", "name": "bash"}}, "tool_choice": object{"type": "any"}}, `tools of type \"bash_20250124\", \"web_search_20250305\" are not supported`},
 		{3, object{"options": object{"stop": 5}}, "options.stop: "}, {3, object{"think": 5}, "think: "},
 		{0, object{"tools": []any{object{"type": "function", "function": object{"name": "a\nb"}}}}, `"param":"tools[0]"`}, {0, object{"tools": []any{object{"type": "function", "function": object{"name": "a<b>"}}}}, `"param":"tools[0]"`}, {0, object{"tools": []any{object{"type": "function", "function": object{"name": "  "}}}}, `it has no name`},
 		{1, object{"input": []any{object{"type": "reasoning", "summary": []any{}}}}, `"param":"input"`}, {1, object{"input": []any{object{"type": "function_call_output", "call_id": "z", "output": "x"}}, "instructions": "y"}, `"param":"input[0]"`},

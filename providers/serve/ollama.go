@@ -24,6 +24,7 @@ type ollamaRequest struct {
 	Stream   *bool           `json:"stream"`
 	Format   json.RawMessage `json:"format"`
 	Think    json.RawMessage `json:"think"`
+	Keep     json.RawMessage `json:"keep_alive"`
 	Logprobs bool            `json:"logprobs"`
 	TopProbs int             `json:"top_logprobs"`
 	Options  struct {
@@ -78,12 +79,18 @@ func (x *exchange) ollama(generate bool) {
 		return
 	}
 	w := &ollamaWriter{x: x, model: in.Model, generate: generate, began: time.Now()}
-	if len(q.Messages) == 0 || generate && in.Prompt == "" { // asks to load the model, which the backend does when it is needed
+	if len(q.Messages) == 0 || generate && in.Prompt == "" { // asks to load the model, or to unload it, which the backend does when it is needed
+		reason := "load"
+		for _, unit := range []string{"", "s"} { // a number is seconds
+			if d, err := time.ParseDuration(strings.Trim(string(in.Keep), `"`) + unit); err == nil && d == 0 {
+				reason = "unload"
+			}
+		}
 		if _, err := x.h.opts.Open(x.r.Context(), in.Model); err != nil {
 			x.fail(x.asAPI(err, in.Model))
 			return
 		}
-		x.json(http.StatusOK, w.line(ollamaMessage{Role: "assistant"}, map[string]any{"done": true, "done_reason": "load"}))
+		x.json(http.StatusOK, w.line(ollamaMessage{Role: "assistant"}, map[string]any{"done": true, "done_reason": reason}))
 		return
 	}
 	x.run(q, w)

@@ -123,7 +123,7 @@ func (in *responsesRequest) normalise(find func(id string) (item, bool)) (*reque
 		return nil, nil, err
 	}
 	if r.q.Choice.Mode == calling.Required && len(r.q.Tools) == 0 && len(tools) > 0 {
-		return nil, nil, unsupported("tool_choice", "tools of type %q are not supported", tools[0].Type)
+		return nil, nil, onlyHosted(types(tools))
 	}
 	var f *answerFormat
 	if len(in.Text["format"]) > 0 && json.Unmarshal(in.Text["format"], &f) != nil {
@@ -131,6 +131,18 @@ func (in *responsesRequest) normalise(find func(id string) (item, bool)) (*reque
 	}
 	r.q.Format, err = f.read("text.format")
 	return r.q, r.tools, err
+}
+
+// types are those of tools, of which none is a function.
+func types(list []responsesTool) (all []string) {
+	for _, t := range list {
+		if t.Type == "namespace" {
+			all = append(all, types(t.Tools)...)
+		} else {
+			all = append(all, t.Type)
+		}
+	}
+	return all
 }
 
 // addTools adds those that a client can run. All others are run by OpenAI's own servers,
