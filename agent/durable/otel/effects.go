@@ -138,8 +138,9 @@ func (m *model) Generate(ctx context.Context, q providers.Request) iter.Seq2[pro
 		begun, failure := false, ""
 		defer func() {
 			if failure == "" && end.Stop == "" {
-				failure = failureOf(ctx, nil)
-				op.span.SetAttributes(attribute.Bool("mylm.reply.stopped", true))
+				if failure = failureOf(ctx, nil); failure == "" {
+					op.span.SetAttributes(attribute.Bool("mylm.reply.stopped", true))
+				}
 			}
 			m.usage(op, end)
 			if m.t.opts.Contents {

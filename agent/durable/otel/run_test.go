@@ -108,7 +108,7 @@ func TestSpansEnd(t *testing.T) {
 		replies []scripted.Reply
 		options agent.Options
 		cancel  bool   // after a minute
-		leave   string // how the consumer does at the first event; "": it stays
+		leave   string // how the consumer does at the first event, or at the first text; "": it stays
 		spans   string
 		metrics map[string]string
 	}{
@@ -143,6 +143,7 @@ func TestSpansEnd(t *testing.T) {
 		"a tool out of time":   {replies: []scripted.Reply{tool("wait"), done}, spans: "invoke_agent\n  turn\n    chat m\n    execute_tool wait !tool_error\n" + complete},
 		"a tool that goes on":  {replies: []scripted.Reply{tool("stuck"), done}, spans: "invoke_agent\n  turn\n    chat m\n    execute_tool stuck !unknown\n" + complete},
 		"nobody listens":       {replies: []scripted.Reply{done}, leave: "breaks", spans: "invoke_agent !interrupted\n  turn\n    chat m !cancelled\n"},
+		"nobody reads on":      {replies: []scripted.Reply{{Text: "Well, well", Chunk: 4}}, leave: "text", spans: "invoke_agent !interrupted\n  turn\n    chat m !cancelled\n"},
 		"the consumer panics":  {replies: []scripted.Reply{done}, leave: "panics", spans: "invoke_agent !interrupted\n  turn\n"},
 		"a backend behind calls": {replies: []scripted.Reply{{Text: call("echo", `{"text": "x"}`), Hang: true}, done},
 			spans: "invoke_agent\n  turn\n    chat m\n    execute_tool echo\n" + complete},
@@ -159,11 +160,12 @@ func TestSpansEnd(t *testing.T) {
 				}
 				func() {
 					defer func() { _ = recover() }()
-					for range newAgent(t, k.Instrument(o)).Run(ctx, nil, "go") {
-						switch tt.leave {
-						case "breaks":
+					for ev := range newAgent(t, k.Instrument(o)).Run(ctx, nil, "go") {
+						_, text := ev.Payload.(agent.TextDelta)
+						switch {
+						case tt.leave == "breaks", tt.leave == "text" && text:
 							return
-						case "panics":
+						case tt.leave == "panics":
 							panic(tt.leave)
 						}
 					}
@@ -177,6 +179,13 @@ func TestSpansEnd(t *testing.T) {
 					if got, ok := metrics[name]; !strings.HasPrefix(got, want) || ok && want == "" {
 						t.Errorf("%s is %q, want %q; there is %v", name, metrics[name], want, metrics)
 					}
+				}
+				stopped := ""
+				if name == "a backend behind calls" {
+					stopped = "true"
+				}
+				if chats := k.spans.GetSpans(); len(chats) > 0 && chats[0].Name == "chat m" {
+					wantAttrs(t, chats[0], "mylm.reply.stopped="+stopped)
 				}
 				if name == "a denial" {
 					if s := k.span(t, "execute_tool echo"); s.EndTime.Sub(s.StartTime) != 3*time.Second {
