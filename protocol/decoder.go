@@ -128,13 +128,19 @@ func (k *kept) end() string {
 // line may be as long as the text.
 func (k *kept) forget(s string) {
 	const long = 1024
-	end, line := k.end(), strings.LastIndexByte(s, '\n')+1
+	line := strings.LastIndexByte(s, '\n') + 1
+	if line == 0 || k.n-k.from < long {
+		return
+	}
+	end := k.end()
 	begin := len(end) - len(s) + line - announced
-	if line == 0 || begin <= 0 || k.n-k.from < long {
+	if begin <= 0 {
 		return
 	}
 	rest, small := end[begin:], len(k.pieces) == 0
-	*k = kept{pieces: k.pieces[:0], n: k.n - len(rest), from: k.n - len(rest)}
+	k.text.Reset()
+	k.n -= len(rest)
+	k.pieces, k.from = k.pieces[:0], k.n
 	if small { // as what follows will be
 		k.text.Grow(long + minPiece)
 	}

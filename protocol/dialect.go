@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -94,6 +93,8 @@ func fold(name string) string {
 // namespaces are what models put before a tool's name, with a dot (N3).
 var namespaces = []string{"functions.", "function.", "tools.", "tool.", "default_api.", "tool_code."}
 
+const namespaceInitials = "ftd"
+
 // declared finds the tool that a name refers to: the same name (N1), else one
 // that is equal after folding case, separators and a known namespace, if there
 // is only one (N2). A near miss is never taken (N5).
@@ -101,11 +102,11 @@ func (d *Decoder) declared(name string) (tool string, known bool) {
 	if d.anyTool {
 		return name, true
 	}
+	if name == "" || !d.initials[name[0]] && isWord(name[0]) && name[0] < utf8.RuneSelf && strings.IndexByte(namespaceInitials, name[0]) < 0 {
+		return name, false
+	}
 	if _, ok := d.opts.Tools.Schema(name); ok {
 		return name, true
-	}
-	if name == "" || isWord(name[0]) && name[0] < utf8.RuneSelf && !d.initials[name[0]] && !slices.ContainsFunc(namespaces, func(n string) bool { return n[0] == name[0] }) {
-		return name, false
 	}
 	if d.folded == nil {
 		d.folded = map[string][]string{}

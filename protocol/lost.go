@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -86,6 +87,35 @@ func (d *Decoder) noteWords() {
 	}
 }
 
+// lineLabels are with what a result begins, or a step (see observed and step), by their
+// first letter.
+var lineLabels = [256][]string{'o': {"observation", "output"}, 't': {"tool"}, 'f': {"function"}, 'r': {"result", "response"}, 'u': {"use tool", "use function"}, 'c': {"call tool", "call function"}}
+
+// labelled reports whether s begins with one of these, as far as it goes.
+func labelled(s string) bool {
+	for _, label := range lineLabels[lower(s[0])] {
+		if hasPrefixFold(s, label) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayObserve reports whether a line may begin like a result: with a bracket, or, behind
+// marks, with a label or the name of a tool.
+func (d *Decoder) mayObserve(s string) bool {
+	words := strings.TrimLeftFunc(s[:min(len(s), maxTag)], func(r rune) bool { return !unicode.IsLetter(r) })
+	return s[0] == '[' || words == "" || labelled(words) || d.exact(words[:pathLen(words)])
+}
+
+// exact reports whether a tool has just this name.
+func (d *Decoder) exact(name string) (known bool) {
+	if name != "" && d.initials[name[0]] {
+		_, known = d.opts.Tools.Schema(name)
+	}
+	return known
+}
+
 // wordy reports whether a line begins with a word that, whatever follows, is no call
 // without a brace, an equals sign or a tag. It is the short form of atLine.
 func (d *Decoder) wordy(s string) bool {
@@ -93,12 +123,7 @@ func (d *Decoder) wordy(s string) bool {
 	if c := lower(s[0]); c <= 'a' || c > 'z' || n+1 >= len(s) {
 		return false
 	}
-	for _, label := range []string{"observation", "tool", "function", "use", "call", "result", "output", "response"} { // see observed and step
-		if hasPrefixFold(s, label) {
-			return false
-		}
-	}
-	if _, known := d.opts.Tools.Schema(s[:n]); known {
+	if labelled(s) || d.exact(s[:n]) {
 		return false
 	}
 	if c := s[n+1]; (s[n] == ' ' || s[n] == ',') && isWord(c) && c != '_' && !isDigit(c) {
@@ -112,8 +137,7 @@ func (d *Decoder) wordy(s string) bool {
 // begin the result of a call. One that is quoted does not.
 func (d *Decoder) mayLabel(s string) bool {
 	n := pathLen(s)
-	_, known := d.opts.Tools.Schema(s[:n])
-	return strings.IndexByte("\"'`(", d.line.last) < 0 && (n == len(s) || known || hasPrefixFold(s, "observation") || hasPrefixFold(s, "tool") || hasPrefixFold(s, "function"))
+	return strings.IndexByte("\"'`(", d.line.last) < 0 && (n == len(s) || d.exact(s[:n]) || hasPrefixFold(s, "observation") || hasPrefixFold(s, "tool") || hasPrefixFold(s, "function"))
 }
 
 // lookAt looks once at the last place that was noted, which goes if none begins
@@ -330,11 +354,13 @@ func (f *finder) atLine(s string) guess {
 			return f.object(rest, skipped)
 		}
 	}
-	if g := f.labelled(head, rest, skipped); g.is != isNone {
+	if g := f.behindLabel(head, rest, skipped); g.is != isNone {
 		return g
 	}
-	if g := f.observed(s); g.is != isNone && !f.shown {
-		return g
+	if !f.shown && f.d.mayObserve(s) {
+		if g := f.observed(s); g.is != isNone {
+			return g
+		}
 	}
 	name, list := strings.CutPrefix(rest, "[")
 	if g := f.call(trimSpace(name), bullet, list); g.is != isNone {
@@ -365,8 +391,8 @@ var lineForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(head + `(?:([\w.\\-]+)(?:` + args + `)|([\w.\\-]*)(?:[ *\x60\ra-z]|<\|[a-z]*\|?>?)*$)`)
 })
 
-// labelled is a call behind words or a token at the start of a line.
-func (f *finder) labelled(head, rest string, skipped int) guess {
+// behindLabel is a call behind words or a token at the start of a line.
+func (f *finder) behindLabel(head, rest string, skipped int) guess {
 	if strings.IndexByte(head, '{') > 0 {
 		if label := len(objectLabel().FindString(head)); strings.HasPrefix(rest[label:], "{") {
 			return f.object(rest[label:], skipped+label)

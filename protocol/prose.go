@@ -346,10 +346,11 @@ func (f *finder) step(s string) guess {
 	return f.soon(head, maxLabel, 0)
 }
 
-// hasPrefixFold reports whether s begins with prefix, in any case, as far as it goes.
+// hasPrefixFold reports whether s begins with prefix, which is in lower case, in any case, as
+// far as it goes. Of most, the second letter tells.
 func hasPrefixFold(s, prefix string) bool {
 	n := min(len(s), len(prefix))
-	return strings.EqualFold(s[:n], prefix[:n])
+	return (n < 2 || lower(s[1]) == prefix[1]) && strings.EqualFold(s[:n], prefix[:n])
 }
 
 // mentioned is a block in the middle of a line, with words behind it, from behind its
