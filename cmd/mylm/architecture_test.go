@@ -447,7 +447,7 @@ var withFlags = []string{"memory/redact", "providers/internal/ollamatest", "tool
 
 // TestLibrariesReportFacts keeps flags and variables out of the libraries'
 // errors: a user of the library has neither. The command's advice is in
-// cmd/mylm/internal/failure/advice.go.
+// cmd/mylm/internal/failure/failure.go.
 func TestLibrariesReportFacts(t *testing.T) {
 	set, all := sources(t)
 	for _, f := range all {
@@ -457,7 +457,7 @@ func TestLibrariesReportFacts(t *testing.T) {
 		flags := !slices.Contains(withFlags, f.dir)
 		ast.Inspect(f.File, func(n ast.Node) bool {
 			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && (commandWords.MatchString(lit.Value) || flags && flagWords.MatchString(lit.Value)) {
-				t.Errorf("%s: %s names what only the command has; return the fact, and put the advice in cmd/mylm/internal/failure/advice.go", set.Position(lit.Pos()), lit.Value)
+				t.Errorf("%s: %s names what only the command has; return the fact, and put the advice in cmd/mylm/internal/failure/failure.go", set.Position(lit.Pos()), lit.Value)
 			}
 			return true
 		})
