@@ -196,7 +196,8 @@ func (r *run) apply(a *attempt, d Decision) (allowed bool, bad error) {
 	return d.Verdict == Allow, nil
 }
 
-// refuse turns a decision against a call into its result for the model.
+// refuse turns a decision against a call (a rule, or the answer n or s) into its result
+// for the model; s ends the run.
 func (r *run) refuse(a *attempt, d Decision) {
 	a.denied = true
 	a.outcome.Error = notAllowed

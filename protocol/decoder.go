@@ -716,8 +716,8 @@ func (t *thought) quotes(before string, m mark) bool {
 }
 
 // pushThought passes on thought up to its closing tag (H1); no call is looked for
-// in it (H2). Tags of thought in
-// it nest, but for one that is quoted as code.
+// in it (H2), but by unclosedThought. Tags of thought in it nest, but for one that is
+// quoted as code.
 func (d *Decoder) pushThought(s string) (rest string) {
 	if d.pend != "" {
 		s, d.pend = d.pend+s, ""
