@@ -256,4 +256,10 @@ func TestRequestIsNoAnswer(t *testing.T) {
 	if hits := search(t, s, memory.Query{Text: "from which platform does the Vienna train leave?"}); len(hits) == 0 || !strings.Contains(hits[0].Text, "hall") {
 		t.Errorf("found %q", textsOf(hits))
 	}
+	s = fresh(t)
+	told(t, s, "a", day, "how long is the kayak?", `read_file {"path":"boats.txt"}`+"\nOur kayak is 5.1 metres long.", "The file says so: Our kayak is 5.1 metres long.")
+	told(t, s, "b", day, "write two sentences about how long the kayak is", "", "Here you are: people wonder how long is the kayak, and nobody agrees how long the kayak is.")
+	if hits := search(t, s, memory.Query{Text: "how long is the kayak?"}); len(hits) == 0 || !strings.Contains(hits[0].Text, "5.1") {
+		t.Errorf("found %q", textsOf(hits))
+	}
 }

@@ -21,7 +21,7 @@ const (
 	Date                       // Around, by how near it is to a date in the query
 	When                       // Around, if the query asks for a time and it holds time words
 	Brief                      // Around, less the longer it is: thanks, or a yes, is rarely what is looked for
-	Assistant                  // 1 if an assistant says it, 0.9 to a question: people are asked about what they said
+	Assistant                  // 1 if an assistant says it, less to a question: people are asked about what they said
 	Tool                       // 1 if a tool printed it
 	Question                   // 1 if nobody named asks it, less the longer it is and the more else it holds: its answer is looked for
 	NumFeatures
@@ -69,7 +69,7 @@ func (s *search) features(p uint32) (v Features) {
 	if flags&FromAssistant != 0 {
 		v[Assistant] = 1
 		if s.answers(p) {
-			v[Assistant] = 0.9
+			v[Assistant] = 0.58
 		}
 	}
 	if flags&FromTool != 0 {
@@ -83,9 +83,16 @@ func (s *search) features(p uint32) (v Features) {
 	return v
 }
 
-// answers reports whether a question was asked right before.
+// answers reports whether a question was asked right before, and perhaps tools ran.
 func (s *search) answers(p uint32) bool {
-	return s.facts.before[p] > 0 && s.facts.Docs[s.facts.order[p-1]].Flags&Asks != 0
+	f := s.facts
+	for f.before[p] > 0 {
+		p--
+		if flags := f.Docs[f.order[p]].Flags; flags&FromTool == 0 {
+			return flags&Asks != 0
+		}
+	}
+	return false
 }
 
 // idle reports whether what a user says to an assistant only asks for something,

@@ -50,7 +50,11 @@ func (s *search) answered(candidates []found) bool {
 			}
 			most = max(most, worth[i]*float64(score.held>>i&1+score.reach>>i&1))
 		}
-		return share+most >= 2*floor*min(total, longQuestion)
+		held := share + most
+		if s.facts.Docs[c.doc].Speaker != 0 { // what people said to each other is asked about in words of another kind
+			held *= 2
+		}
+		return held >= 2*floor*min(total, longQuestion)
 	})
 }
 

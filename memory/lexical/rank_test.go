@@ -448,3 +448,14 @@ func TestFloor(t *testing.T) {
 		}
 	}
 }
+
+// People are asked about in words that they did not use, of which fewer must be held.
+func TestFloorOfConversations(t *testing.T) {
+	for speaker, want := range map[string]int{"": 0, "Ada": 1} {
+		var m lexical.Memory
+		m.Add(lexical.Entry{Text: "Let us make the remote cheaper.", Speaker: speaker})
+		if got := len(ask(t, &m, "summarize the discussion about the appearance of the remote")); got != want {
+			t.Errorf("said by %q: found %d", speaker, got)
+		}
+	}
+}
