@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -33,10 +34,29 @@ type Hit struct {
 	Document
 	// Found says which words, dates and speakers it was found by, and how near
 	// its vector is to the question's.
-	Found lexical.Hit `json:"-"`
+	Found lexical.Hit
 	// Older is how many documents say the same, or answered the same question,
 	// before this one did.
-	Older int `json:"-"`
+	Older int
+}
+
+// MarshalJSON writes the document and, beside its fields, why it was found.
+func (h Hit) MarshalJSON() ([]byte, error) {
+	corrected := map[string]string{}
+	for _, c := range h.Found.Corrected {
+		corrected[c.Word] = c.Term
+	}
+	return json.Marshal(struct {
+		Document
+		Score     float64           `json:"score"`
+		Similar   float32           `json:"similarity,omitempty"` // of the vectors
+		Older     int               `json:"older,omitempty"`
+		Terms     []string          `json:"terms"`
+		Nearby    []string          `json:"nearby,omitempty"`
+		Speaker   string            `json:"found_by_speaker,omitempty"`
+		Date      string            `json:"found_by_date,omitempty"`
+		Corrected map[string]string `json:"corrected,omitempty"`
+	}{h.Document, h.Found.Score, h.Found.Similarity, h.Older, append([]string{}, h.Found.Terms...), h.Found.Nearby, h.Found.Speaker, h.Found.Date, corrected})
 }
 
 // Search finds the documents that answer a question best, best first. Where

@@ -40,7 +40,7 @@ type file struct {
 }
 
 func newFile(s *Store, id string) *file {
-	return &file{store: s, id: id, syncResults: map[string]bool{}, header: Header{Format: format, Version: Version, ID: id}}
+	return &file{store: s, id: id, syncResults: map[string]bool{}, header: Header{Format: Format, Version: Version, ID: id}}
 }
 
 // append writes an entry to the file, and closes the file after the last one,

@@ -19,8 +19,8 @@ import (
 // one and those before it.
 const Version = sumVersion
 
-// format identifies a journal.
-const format = "mylm session"
+// Format identifies a journal in its header.
+const Format = "mylm session"
 
 // suffix is the end of a journal's name.
 const suffix = ".jsonl"

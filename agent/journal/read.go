@@ -157,7 +157,7 @@ func parseHeader(line []byte) (Header, error) {
 		return h, fmt.Errorf("%w: it is empty", ErrDamaged)
 	case !bytes.HasSuffix(line, []byte("\n")):
 		return h, fmt.Errorf("%w: its first line is cut short", ErrDamaged)
-	case h.Format != format:
+	case h.Format != Format:
 		return h, fmt.Errorf("%w: its first line is not the header of a session", ErrDamaged)
 	case h.Version > Version:
 		return h, fmt.Errorf("%w (format %d; this one reads up to %d)", ErrNewer, h.Version, Version)

@@ -19,19 +19,6 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// hitJSON is a hit as --json prints it.
-type hitJSON struct {
-	memory.Document
-	Score     float64           `json:"score"`
-	Similar   float32           `json:"similarity,omitempty"` // of the vectors
-	Older     int               `json:"older,omitempty"`
-	Terms     []string          `json:"terms"`
-	Nearby    []string          `json:"nearby,omitempty"`
-	Speaker   string            `json:"found_by_speaker,omitempty"`
-	Date      string            `json:"found_by_date,omitempty"`
-	Corrected map[string]string `json:"corrected,omitempty"`
-}
-
 func searchCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "search", Usage: "search the memory", ArgsUsage: "WORDS...",
@@ -78,7 +65,7 @@ func (r *memoryRun) search(ctx context.Context) error {
 		return err
 	}
 	if r.cli.Bool("json") {
-		return term.PrintJSON(r.screen.Out, hitsJSON(hits))
+		return term.PrintJSON(r.screen.Out, append([]memory.Hit{}, hits...))
 	}
 	if len(hits) == 0 {
 		hint := "; try names, or other words that were probably used"
@@ -91,22 +78,6 @@ func (r *memoryRun) search(ctx context.Context) error {
 		r.screen.Answer(r.screen.Folded(r.line(h.Document, lineText)+"\n  found by "+term.Printable(h.Why()), 2) + "\n")
 	}
 	return nil
-}
-
-func hitsJSON(hits []memory.Hit) []hitJSON {
-	out := []hitJSON{}
-	for _, h := range hits {
-		j := hitJSON{Document: h.Document, Score: h.Found.Score, Similar: h.Found.Similarity, Older: h.Older, Terms: append([]string{}, h.Found.Terms...), Nearby: h.Found.Nearby,
-			Speaker: h.Found.Speaker, Date: h.Found.Date}
-		for _, c := range h.Found.Corrected {
-			if j.Corrected == nil {
-				j.Corrected = map[string]string{}
-			}
-			j.Corrected[c.Word] = c.Term
-		}
-		out = append(out, j)
-	}
-	return out
 }
 
 // searchAll answers a batch of questions, one after the other, each as soon as it arrives.
