@@ -111,7 +111,7 @@ func (s *Sessions) Open(ctx context.Context, id string) (*agent.Session, error) 
 // Load reads a session.
 func (s *Sessions) Load(ctx context.Context, id string) (h journal.Header, entries []agent.Entry, err error) {
 	err = s.within(ctx, id, func(tx pgx.Tx) error {
-		h = journal.Header{ID: id}
+		h = journal.Header{Format: journal.Format, ID: id}
 		err := tx.QueryRow(ctx, "SELECT created, title, labels, version FROM sessions WHERE id = $1 FOR SHARE", id).
 			Scan(&h.Created, &h.Title, &h.Labels, &h.Version)
 		if err == nil && h.Version > journal.Version {
@@ -168,6 +168,7 @@ func (s *Sessions) List(ctx context.Context, f journal.Filter) (all []journal.In
 			return err
 		}
 		all, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (i journal.Info, err error) {
+			i.Format = journal.Format
 			err = row.Scan(&i.ID, &i.Created, &i.Title, &i.Labels, &i.Version, &i.Changed, &i.Size, &i.State)
 			return i, err
 		})
