@@ -37,8 +37,7 @@ func scanElement(d *Decoder) (end int, state scanState) {
 			return 0, scanMore
 		}
 		e, ok := elemAt(head[:min(len(head), maxTag)])
-		x := resolver{d: d, name: h.open.name}
-		if !ok || e.closing || x.property(e.name) == nil {
+		if !ok || e.closing || d.property(h.open.name, e.name) == nil {
 			return h.open.n, scanData
 		}
 		h.begun = true

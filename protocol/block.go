@@ -372,17 +372,20 @@ func (x *resolver) noArgument(words string) {
 	}
 }
 
-// schema is that of the tool's arguments, nil if the tool is not known.
-func (x *resolver) schema() *jsonschema.Schema {
+// tool is the tool that is called, as it was declared.
+func (x *resolver) tool() string {
 	tool, _ := x.d.declared(tidyName(x.name))
-	schema, _ := x.d.opts.Tools.Schema(tool)
-	return schema
+	return tool
 }
 
 // property is the schema of an argument of the tool, nil if the tool is not known
 // or declares none of that name.
-func (x *resolver) property(name string) *jsonschema.Schema {
-	schema := x.schema()
+func (x *resolver) property(name string) *jsonschema.Schema { return x.d.property(x.tool(), name) }
+
+// property is the schema of an argument of a tool, nil if the tool is not known
+// or declares none of that name.
+func (d *Decoder) property(tool, name string) *jsonschema.Schema {
+	schema, _ := d.opts.Tools.Schema(tool)
 	if schema == nil {
 		return nil
 	}

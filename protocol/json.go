@@ -169,7 +169,7 @@ func (x *resolver) fromParts(p parts) {
 		x.name = ""
 		x.fail(NoName, "it is the definition of a tool")
 	case args == nil:
-		if s := x.schema(); len(rest) > 0 && s != nil && s.Properties != nil && len(s.Properties) == 0 {
+		if s, _ := x.d.opts.Tools.Schema(x.tool()); len(rest) > 0 && s != nil && s.Properties != nil && len(s.Properties) == 0 {
 			x.fail(Ambiguous, "%q is beside the name of a tool without arguments", rest[0].key)
 		}
 		args = join(rest)

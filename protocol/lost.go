@@ -514,8 +514,7 @@ func (f *finder) inObject(s string) (tool string) {
 			tool = named
 		}
 	}
-	x := resolver{d: f.d, name: tool}
-	if !args && !slices.ContainsFunc(keys, func(key string) bool { return !nameKeys[fold(key)] && x.property(key) != nil }) || f.wrapped(s) {
+	if !args && !slices.ContainsFunc(keys, func(key string) bool { return !nameKeys[fold(key)] && f.d.property(tool, key) != nil }) || f.wrapped(s) {
 		return ""
 	}
 	return tool
@@ -625,9 +624,8 @@ var namedInside = sync.OnceValue(func() *regexp.Regexp {
 // hasArgument reports whether there is an element for an argument of a tool, or for all of
 // them.
 func (f *finder) hasArgument(tool, s string) bool {
-	x := resolver{d: f.d, name: tool}
 	for at := range strings.SplitSeq(s, "<") {
-		if e, ok := elemAt("<" + at); ok && (paramElements[e.fold] || x.property(e.name) != nil) {
+		if e, ok := elemAt("<" + at); ok && (paramElements[e.fold] || f.d.property(tool, e.name) != nil) {
 			return true
 		}
 	}
@@ -685,8 +683,7 @@ var onlyStep = sync.OnceValue(func() *regexp.Regexp {
 // about reports whether an object names a tool, or begins with an argument of it.
 func (f *finder) about(tool, object string) bool {
 	m := firstKey().FindStringSubmatch(object[:min(len(object), maxTag)])
-	x := resolver{d: f.d, name: tool}
-	return m != nil && (x.property(m[1]+m[2]) != nil || f.inObject(object) != "")
+	return m != nil && (f.d.property(tool, m[1]+m[2]) != nil || f.inObject(object) != "")
 }
 
 // shells are what is written behind the ticks of a fence with a command.

@@ -134,8 +134,7 @@ func (f *finder) argumentsOf(object, before string) (tool string) {
 		last := name[strings.LastIndexByte(name, '.')+1:]
 		for _, word := range slices.Compact([]string{name, last}) {
 			known, ok := f.d.declared(tidyName(strings.TrimRight(word, ".")))
-			x := resolver{d: f.d, name: known}
-			if !ok || x.property(m[1]+m[2]) == nil {
+			if !ok || f.d.property(known, m[1]+m[2]) == nil {
 				continue
 			}
 			behind, _, _ = strings.Cut(behind, "\n")
@@ -331,8 +330,7 @@ func (f *finder) step(s string) guess {
 	}
 	if m := labels().FindStringSubmatch(head); m != nil {
 		tool, known := f.d.declared(tidyName(m[1]))
-		x := resolver{d: f.d, name: tool}
-		if key := m[2] + m[3]; !known || key != "" && x.property(key) == nil {
+		if key := m[2] + m[3]; !known || key != "" && f.d.property(tool, key) == nil {
 			return guess{}
 		}
 		return found(tool)
@@ -395,8 +393,7 @@ func (f *finder) result(s string) guess {
 // declares returns the first tool that declares an argument.
 func (f *finder) declares(key string) string {
 	for _, tool := range f.d.opts.Tools.Names() {
-		x := resolver{d: f.d, name: tool}
-		if x.property(key) != nil {
+		if f.d.property(tool, key) != nil {
 			return tool
 		}
 	}
