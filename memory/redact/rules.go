@@ -32,15 +32,15 @@ var fragments = strings.NewReplacer(
 	"VALUE", `(?:"([^"\n]+)|'([^'\n]+)|\x60([^\x60\n]+)|([^\s"'\x60,;&)\]}]+))`,
 	"ARGS", ` (?:(?:[^\n|]|\\\n)*?\s)??`,
 	"STDIN", `sudo(?: +-\S+)*? +(?:-\w*S\w*|--stdin)\b`,
-	"STATED", `(?:^|[^\pL\d_])(?:pass[ -]?word|passwd|pass[ -]?phrase|pass[ -]?code|\pL*passwort|\pL*kennwort|pwd?|wachtwoord|mot de passe|contrase[nñ]a|senha|пароль)`,
+	"STATED", `(?:^|[^\pL\d_])(?:pass[ -]?word|passwd|pass[ -]?phrase|pass[ -]?code|\pL*passwort|\pL*kennwort|pwd?|wachtwoord|(?:mot de passe|contrase[nñ]a|senha)(?: +wi-?fi)?|пароль)`,
 	"KEYED", `\b(?:(?:api|access|secret|private|auth|encryption|signing|licen[cs]e|master|account)[ _-]?key|api[ -]schlüssel|clé (?:d['’])?api|clave (?:de )?api|apikey|token|secret)`,
-	"ABOUT", `(?: +(?:for|of|to|at|on|in|from|we|i|für|von|vom|zu|zum|zur|der|des|im|am|auf|bei|de|du|del|do|da|pour|para|voor|от|для|на|к)(?: +[^\s"'\x60,;:!?()\[\]]+){1,6}?)`,
+	"ABOUT", `(?: +(?:for|of|to|at|on|in|from|we|i|fürs?|von|vom|zu|zum|zur|der|des|im|am|auf|bei|de|du|del|do|da|pour|para|voor|от|для|на|к)(?: +[^\s"'\x60,;:!?()\[\]]+){1,6}?)`,
 	"NAMED", `[\w-]*(?:key|token|secret|pass|auth|cookie|credential)[\w-]*`,
 	"NUMBER", `(\.\d+)?`,
 	"ASIAN", `(?:パスワード|パスフレーズ|パスコード|暗証番号|密码|密碼|口令|비밀번호|비번|패스워드)`,
 	"ASKEY", `(?:(?i:api) ?キー|アクセストークン|トークン|密钥|密鑰|令牌|(?i:api) ?키|토큰)`,
 	"SAYS", ` ?(?:は|が|を|现在是|就是|是|为|為|(?:改|换|換|设|設|设置|設定)(?:成|为|為)了?|는|은|가|이|를|을|[:：＝])[ \x{3000}]*`,
-	"VERB", ` +(?:is|ist|was|lautet|est|es|é)(?: +(?:now|still|currently|jetzt|maintenant|ahora))?`,
+	"VERB", ` +(?:is|ist|was|lautet|est|es|é|è)(?: +(?:now|still|currently|jetzt|maintenant|ahora))?`,
 )
 
 const (
@@ -61,18 +61,28 @@ var rules = sync.OnceValue(func() []rule {
 		{"://", "password", form(`://[^\s/?#"'<>:]*:([^\s/?#"'<>]+)@`), nil},
 		{"://", "token", form(`://([^\s/?#"'<>:]+)(?::[^\s/?#"'<>]*)?@`), mixed},
 		{"cookie: ", "cookie", form(`(?i)\b(?:set-)?cookie: ([^\n"']+)`), nil},
-		{"--", "", form(`--([\w-]{3,62}) VALUE`), option},
+		{"--", "", form(`--([\w-]{3,62}) (?:"([^"\n]+)|'([^'\n]+)|([^\s"'\x60,;&)\]}-][^\s"'\x60,;&)\]}]*))`), nil},
+		{"config", "", form(`\bconfig(?:ure)? set ([\w.-]{3,62})[ =]VALUE`), nil},
+		{"key=", "secret", form(`[?&]key=([\w-]{16,})`), random}, // of Google, among others
 		{"</", "", form(`<([\w-]{3,64})>([^<]+)</`), nil},
 
 		{"machine ", "password", form(`machine\s+\S+\s+login\s+\S+\s+password\s+(\S+)`), nil}, // .netrc
 		{"curl ", "password", form(`\bcurlARGS(?:-u ?|--user )(?:"[^":\n]*:([^"\n]+)|'[^':\n]*:([^'\n]+)|[^\s:"']*:([^\s"']+))`), option},
 		{"mysql|mariadb|7z ", "password", form(`\b(?:mysql(?:dump|admin|import)?|mariadb(?:-dump)?|7z)ARGS-pVALUE`), option},
 		{"sshpass ", "password", form(`\bsshpassARGS-p ?VALUE`), option},
-		{"mongo|docker login|podman login", "password", form(`\b(?:mongo(?:sh|dump|restore)?|(?:docker|podman) login)ARGS-p VALUE`), option},
+		{"mongo| login ", "password", form(`\b(?:mongo(?:sh|dump|restore)?|(?:docker|podman|buildah|nerdctl|oras|helm registry) login)ARGS-p[ =]VALUE`), option},
 		{"redis-cli ", "password", form(`\bredis-cliARGS-a VALUE`), option},
 		{"ldap", "password", form(`\bldap(?:search|modify)ARGS-w VALUE`), option},
-		{"sqlcmd |zip ", "password", form(`\b(?:sqlcmd|(?:un)?zip)ARGS-P ?VALUE`), option},
-		{"sudo ", "password", form(`\b(?:echo|printf) +(?:-n +|["']%s(?:\\n)?["'] +)?(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"'|]+)) *\| *STDIN`), nil},
+		{"sqlcmd |zip |mosquitto_", "password", form(`\b(?:sqlcmd|(?:un)?zip|mosquitto_(?:pub|sub))ARGS-P ?VALUE`), option},
+		{"openssl enc ", "password", form(`\bopenssl encARGS-k VALUE`), option},
+		{"htpasswd ", "password", form(`\bhtpasswd -\w*b\w* \S+ \S+ VALUE`), option},
+		{"rclone obscure ", "password", form(`\brclone obscure VALUE`), option},
+		{"smbclient ", "password", form(`\bsmbclientARGS-U ?["']?[^\s%"']+%([^\s"']+)`), nil},
+		{"net use ", "password", form(`(?i)\bnet use \S+ \\\\\S+ ([^\s/*]\S*)`), nil},
+		{"chpasswd", "password", form(`\b(?:echo|printf) +["']?[\w.-]+:([^\s"'|]+)["']? *\| *(?:sudo +)?chpasswd`), nil},
+		{":5432:|:*:", "password", form(`(?m)^[^\s:#]+:(?:\d+|\*):[^\s:]+:[^\s:]+:(\S+)$`), nil}, // .pgpass
+		{"curl |--cookie", "cookie", form(`(?:\bcurlARGS-b ?|--cookie[ =])VALUE`), nil},
+		{"sudo |-stdin", "password", form(`\b(?:echo|printf) +(?:-n +|["']%s(?:\\n)?["'] +)?(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"'|]+)) *\| *(?:STDIN|\S+ login[^\n]* --password-stdin)`), nil},
 		{"<<<", "password", form(`\bSTDIN[^\n]*<<< *VALUE`), nil},
 
 		// A password that a sentence states: in quotes, behind a colon, with a digit or
@@ -81,9 +91,11 @@ var rules = sync.OnceValue(func() []rule {
 		{statements, "password", form(`(?i)STATEDABOUT?(?:VERB:?| ?:) *(?:“([^”\n]+)”|‘([^’\n]+)’|„([^“”\n]+)[“”]|«[ \x{a0}]?([^»\n]+?)[ \x{a0}]?»)`), stated},
 		{statements, "password", form(`(?i)(?:STATEDABOUT?|\bpin)VERB: +([^\s"'\x60]\S*?)[.,;!?)"']*(?:\s|$)`), stated},
 		{statements, "password", form(`(?i)\bpin(?: +(?:code|number))?ABOUT?(?:VERB:?|:) +(\d{4,})\b`), nil},
-		{statements, "password", form(`(?i)STATEDABOUT?VERB +([^\s"'\x60]+?)[.,;!?)"']*(?:\s|$)`), strong},
+		{statements, "password", form(`(?i)STATEDABOUT?(?:VERB|['’]s) +([^\s"'\x60]+?)[.,;!?)"']*(?:\s|$)`), strong},
+		{"clave", "password", form(`(?i)\bclaveABOUT?(?:VERB:?| ?:) +([^\s"'\x60]+?)[.,;!?)"']*(?:\s|$)`), strong},
+		{"login|cred|zugangsdaten", "password", form(`(?i)\b(?:logins?|cred(?:ential)?s|zugangsdaten)ABOUT?(?: is| are| ist| sind)?:? +["']?[\w.@-]+ ?[/:] ?["']?([^\s"'\x60]+?)[.,;!?)"']*(?:\s|$)`), strong},
 		{statements, "password", form(`(?i)STATED(?:ABOUT| ?) ?[:：–—] *["'\x60«“]?([^\s"'\x60«»“”]+?)[.,;!?)"'\x60»”]*(?:\s|$)`), strong},
-		{statements, "password", form(`(?i)\b(?:my|our|mein|unser|mon|notre|mi|nuestra)STATEDABOUT?VERB +([^\s"'\x60.,;!?]+)(?:[.,;!?\n]|$)`), stated},
+		{statements, "password", form(`(?i)\b(?:my|our|meine?|unsere?|mon|ma|notre|mi|nuestra|mia|minha)(?: +[\pL-]+){0,2}?STATEDABOUT?VERB +([^\s"'\x60.,;!?]+)(?:[.,;!?\n]|$| +(?:and|but|und|aber|et|mais|y|pero) )`), stated},
 		{statements, "password", form(`(?i)STATEDABOUT ?[:：] *([^\s"'\x60.,;:!?()]+)[.!]?(?:\n|$)`), stated},
 		{statements, "password", form(`(?i)STATEDABOUT? +lautet:? +([^\s"'\x60.,;!?]+)(?:[.,;!?\n]|$)`), stated},
 		{statements, "password", form(`(?i)\b(?:set|chang|reset|updat)\w*(?: [^.\n]{0,40}?)?STATEDABOUT? +(?:to|auf) +(?:"([^"\n]+)"|'([^'\n]+)'|\x60([^\x60\n]+)\x60|([^\s"'\x60.,;!?]+)(?:[.,;!?\n]|$))`), stated},
@@ -153,7 +165,7 @@ func basic(s string) bool {
 // words that are none.
 func stated(s string) bool {
 	said := strings.ToLower(strings.Trim(s, ".,;!?"))
-	return len(s) >= 4 && !slices.Contains(noPasswords, said) && !slices.Contains(remarked, said)
+	return len(s) >= 4 && s[0] != '/' && !strings.HasSuffix(said, "ed") && !slices.Contains(noPasswords, said) && !slices.Contains(remarked, said)
 }
 
 // strong reports whether a word that nothing else marks as a password is one: it
@@ -197,7 +209,9 @@ func keylike(s string) bool {
 var digits = form(`\d+`)
 
 var remarked = strings.Fields(`also always still very stored saved kept safe weak strong long short secret known unknown good gone lost forgotten
-	broken blank correct right different like what that this your their from being probably never default random something expire accepted rejected falsch nicht`)
+	broken blank correct right different like what that this your their from being probably never default random something expire accepted rejected falsch nicht
+	secure private simple easy hard old new hashed encrypted reused public shared vergessen abgelaufen kurz lang incorrecta olvidada larga corta caducada
+	oublié perdu expiré faible trop correcte incorrect sbagliata errata scaduta dimenticata incorreta errada esquecida`)
 
 // cookies takes the values of a Cookie or Set-Cookie header that look random.
 func (r *redactor) cookies(at, end int) {
@@ -309,7 +323,8 @@ var cards = form(`^(?:(?:4\d{3}|5[1-5]\d\d|6011|65\d\d|22[2-9]\d|2[3-6]\d\d|27[0
 // card takes the number of a card of American Express, Visa, Mastercard, Discover or JCB
 // with a valid check digit, and returns its end, 0 if there is none.
 func (r *redactor) card(at int) (end int) {
-	if at > 0 && strings.IndexByte("-.", r.text[at-1]) >= 0 {
+	before := strings.ToLower(r.text[max(0, at-24):at])
+	if at > 0 && strings.IndexByte("-.", r.text[at-1]) >= 0 || strings.Contains(before, "order") { // every tenth number has a valid digit
 		return 0
 	}
 	number := cards().FindString(r.text[at:min(len(r.text), at+24)])

@@ -38,6 +38,9 @@ func (r *redactor) assignment(at int) (next int) {
 	if end := r.token(value.start); end > 0 {
 		return end // its form says more
 	}
+	if strings.EqualFold(raw, "pwd") && strings.HasPrefix(v.text, "/") || raw == "PASS" && r.text[at] == ':' { // where a shell is; a test
+		return next
+	}
 	v.alone = r.text[at] == ':' && r.endsLine(value.end)
 	v.inCall = value.end < len(r.text) && (r.text[value.end] == ')' || r.text[value.end] == ',')
 	if strings.EqualFold(squeeze(v.text), squeeze(raw)) || !v.secret(kind, sure) {
@@ -182,8 +185,9 @@ func placeholder(s string) bool {
 // Names whose values are secrets, without the signs that join words. Whatever
 // is called a password is one; of the others only a value that looks random.
 var (
-	passwordNames = []string{"password", "passwd", "passphrase", "passwort", "kennwort", "pwd", "contrasena", "motdepasse", "wachtwoord"}
-	secretNames   = []string{"token", "secret", "apikey", "accesskey", "secretkey", "privatekey", "authkey", "signingkey",
+	passwordNames = []string{"password", "passwd", "passphrase", "passwort", "kennwort", "pwd", "contrasena", "motdepasse", "wachtwoord", "sshpass", "becomepass",
+		"smtppass", "mailpass", "ftppass"}
+	secretNames = []string{"token", "secret", "apikey", "accesskey", "secretkey", "privatekey", "authkey", "signingkey",
 		"encryptionkey", "credential", "credentials", "accountkey", "subscriptionkey", "functionskey", "masterkey", "sharedkey", "storagekey",
 		"licensekey", "sessionid", "sessid", "phpsessid", "jsessionid", "xamzsignature", "xgoogsignature"}
 	shortNames = []string{"pass", "dbpass", "userpass", "pw"} // passwords, but not with anything before them
