@@ -23,7 +23,8 @@ import (
 //	value.go      JSON as models write it, the cursor that all readers share, the tokens, and the search for a value's end
 //	native.go     calls that the server took out of the text
 //	lost.go       calls that would be lost in an answer
-//	prose.go      those in the middle of a line, in a fence, and invented results
+//	prose.go      those in the middle of a line and in a fence
+//	result.go     results that the model made up
 //	doubt.go      what of the text may turn out to be one
 
 type mode uint8

@@ -9,7 +9,7 @@ import (
 
 // What Close finds to be a call in a form that is not read was doubtful from its
 // beginning on, however the reply came: of the words that announce it no more than
-// words was free.
+// words was free. Of a result that the model made up nothing was.
 func TestDoubtful(t *testing.T) {
 	defaults, n := vectorTools(t), 0
 	for _, v := range vectors(t) {
@@ -45,7 +45,14 @@ func TestDoubtful(t *testing.T) {
 				}
 				free = max(free, len(text)-doubtful)
 			}
+			decided := d.Done()
 			take(d.Close(stop))
+			if !decided && verdict != nil && verdict.Reason == protocol.InventedObservation {
+				if at := len(text) - (len(reply) - int(verdict.Offset)); at < free {
+					t.Errorf("%s, in pieces of %d: %q was free", v.name, size, text[at:free])
+				}
+				continue
+			}
 			if verdict == nil || verdict.Raw != "" || verdict.Reason != protocol.UnknownForm && verdict.Reason != protocol.EscapedCall && verdict.Reason != protocol.FencedCall {
 				continue
 			}

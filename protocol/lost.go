@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -101,13 +100,6 @@ func labelled(s string) bool {
 	return false
 }
 
-// mayObserve reports whether a line may begin like a result: with a bracket, or, behind
-// marks, with a label or the name of a tool.
-func (d *Decoder) mayObserve(s string) bool {
-	words := strings.TrimLeftFunc(s[:min(len(s), maxTag)], func(r rune) bool { return !unicode.IsLetter(r) })
-	return s[0] == '[' || words == "" || labelled(words) || d.exact(words[:pathLen(words)])
-}
-
 // exact reports whether a tool has just this name.
 func (d *Decoder) exact(name string) (known bool) {
 	if name != "" && d.initials[name[0]] {
@@ -131,13 +123,6 @@ func (d *Decoder) wordy(s string) bool {
 	}
 	_, known := d.declared(tidyName(s[:n]))
 	return !known && s[:n] != "print" && !strings.HasPrefix(s, functools)
-}
-
-// mayLabel reports whether a bracket in the middle of a line, behind which s comes, may
-// begin the result of a call. One that is quoted does not.
-func (d *Decoder) mayLabel(s string) bool {
-	n := pathLen(s)
-	return strings.IndexByte("\"'`(", d.line.last) < 0 && (n == len(s) || d.exact(s[:n]) || hasPrefixFold(s, "observation") || hasPrefixFold(s, "tool") || hasPrefixFold(s, "function"))
 }
 
 // lookAt looks once at the last place that was noted, which goes if none begins
@@ -354,13 +339,13 @@ func (f *finder) atLine(s string) guess {
 			return f.object(rest, skipped)
 		}
 	}
-	if g := f.behindLabel(head, rest, skipped); g.is != isNone {
-		return g
-	}
 	if !f.shown && f.d.mayObserve(s) {
 		if g := f.observed(s); g.is != isNone {
 			return g
 		}
+	}
+	if g := f.behindLabel(head, rest, skipped); g.is != isNone {
+		return g
 	}
 	name, list := strings.CutPrefix(rest, "[")
 	if g := f.call(trimSpace(name), bullet, list); g.is != isNone {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
 )
 
 // mayTake reports whether a { or ( in the middle of a line, which rest begins with,
@@ -151,7 +150,7 @@ func (f *finder) argumentsOf(object, before string) (tool string) {
 // What is written behind the ticks of a fence that holds a call, or the result of one.
 var (
 	callFences   = []string{"toolcode", "toolcall", "toolcalls", "tooluse", "tool", "toolrequest", "functioncall", "functioncalls"}
-	resultFences = []string{"tooloutput", "toolresult", "toolresponse", "toolreturned", "functionresponse", "functionresult", "functionoutput", "observation"}
+	resultFences = []string{"tooloutput", "toolresult", "toolresponse", "functionresponse", "functionresult", "functionoutput", "observation"}
 )
 
 // fenced is a fence at a place: one that says that it holds a call, or that holds nothing
@@ -215,73 +214,6 @@ func cutFence(s, fence string) (inside, after string, closed bool) {
 		n += len(line)
 	}
 	return s, "", false
-}
-
-// shortLabels are what comes behind the name of a tool in brackets.
-var shortLabels = []string{" Success:", " Error:", " Result:", " →", " ->", " =>"}
-
-// resultLabels are words that may become those of a label.
-var resultLabels = append([]string{"toolcall", "functioncall", "resultof", "resultfrom", "resultfor", "outputof", "outputfrom", "responseof", "responsefrom"}, resultFences...)
-
-// resultLabel is what programs write before the results in a conversation, in brackets or
-// in capitals. What goes on like a link, its definition, a heading or, but for Mistral's
-// token, a sentence is prose all the same.
-var resultLabel = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:\[TOOL_RESULTS\][^(\[:]|✿RESULT✿|` +
-		`\[(?i:observation|(?:tool|function)[ _-]?(?:call[ _-])?(?:result|output|response|returned)s?)(?:\](?:\n|:\s*[^\s<#/.h]|:\s*h[^t]| *[{"]| +[A-Z0-9])|:| (?i:for|from|of) )|` +
-		`(?:TOOL|FUNCTION)[ _](?:CALL[ _])?(?:RESULT|OUTPUT|RESPONSE)S?(?: \([^)\n]*\))?(?::|\n[^\n=-]))`)
-})
-
-// spokenLabel is a result's label in words, in bold type or a heading too, but in no list:
-// such items explain words. What it belongs to may still come.
-var spokenLabel = sync.OnceValue(func() *regexp.Regexp {
-	const tool = `(?:tool(?:\([^)\n]*\))?|function)[ _-]+(?:call[ _-])?(?:(?:result|output|response)s?|returned)|(?:result|output|response)s? (?:of|from|for)(?: the)? (?:tool|[\w.-]*$)`
-	const whose = `(?: \([^)\n]*\)?| (?:f(?:or?|rom?)?|of?)(?: [^\s:]*)?)`
-	return regexp.MustCompile(`^(#+ +|[-=]{3,} *|[^\x00-\x7f\pL]+ )?([*_(]*)(?i:(?:observation[ 0-9]*|(?:` + tool + `)[*_]*` + whose + `{0,2})[*_ ]*(?:(:|[-=]{3})|$)|observation[*_]*(\n))`)
-})
-
-// observed reports whether a line begins with the result of a call, which the model made
-// up: as ReAct labels it, as E3 has it, or as other programs do. A bracket may be in the
-// middle of a line.
-func (f *finder) observed(s string) (g guess) {
-	const label, success, role = "Observation:", " Success:", "tool:"
-	line := s[:min(len(s), maxTag)]
-	head, list := strings.CutPrefix(line, "[")
-	inside, after, closed := strings.Cut(head, "]")
-	name, _, _ := strings.Cut(inside, " ")
-	_, known := f.d.opts.Tools.Schema(name)
-	if !f.streams {
-		line += "\n"
-	}
-	words := f.nameless(line)
-	m := spokenLabel().FindStringSubmatch(words)
-	begin, ended := fold(strings.TrimLeftFunc(words, func(r rune) bool { return !unicode.IsLetter(r) })), strings.ContainsAny(words, ":\n")
-	value, _, whole := strings.Cut(strings.TrimPrefix(line, role), "\n")
-	_, called := f.d.declared(tidyName(value))
-	switch {
-	case strings.HasPrefix(s, label), resultLabel().MatchString(words),
-		list && known && slices.ContainsFunc(shortLabels, func(label string) bool { return strings.HasPrefix(after, label) }),
-		!f.d.opts.Ran && m != nil && (m[3] != "" || m[4] != "" && m[1]+m[2] != ""),
-		!f.d.opts.Ran && whole && strings.HasPrefix(line, role) && value != "" && !called:
-		return guess{is: isOpen, invented: true}
-	case strings.HasPrefix(label, s), list && !closed && !strings.ContainsAny(inside, "\n{("), list && closed && strings.Trim(after, ": \nh") == "", list && known && len(after) < len(success),
-		strings.IndexByte(line[:max(0, len(line)-1)], '\n') < 0 && (strings.HasPrefix(line, "TOOL") || strings.HasPrefix(line, "FUNCTION") || strings.HasPrefix("TOOL", line) || strings.HasPrefix("FUNCTION", line)),
-		!ended && (m != nil || slices.ContainsFunc(resultLabels, func(label string) bool { return strings.HasPrefix(label, begin) })), !whole && strings.HasPrefix(line, role):
-		return f.soon(s, maxTag, 0)
-	}
-	return g
-}
-
-// nameless is a line in which the tool that it names before a colon is called a tool. A
-// name that may be any word has to be in brackets.
-func (f *finder) nameless(line string) string {
-	head := line[:(strings.IndexAny(line+"\n", ":\n"))]
-	for name := range namesIn(head) {
-		if _, known := f.d.opts.Tools.Schema(name); known && (head[0] == '[' || strings.Trim(name[1:], "abcdefghijklmnopqrstuvwxyz") != "") {
-			return strings.Replace(line, name, "tool", 1)
-		}
-	}
-	return line
 }
 
 // callElement is the folded name of an element that calls something.
@@ -374,20 +306,6 @@ func (f *finder) mentioned(s string, m mark) guess {
 		return f.soon(s, maxElem, 0)
 	}
 	return found(tool)
-}
-
-// result is the result of a call in the middle of a line, from behind its opening tag on:
-// made up, if it ends and holds some word.
-func (f *finder) result(s string) guess {
-	const closer = "</"
-	inside, _, closed := strings.Cut(f.ahead(s, maxPassed), closer)
-	switch {
-	case !closed && f.streams:
-		return guess{is: isOpen, until: closer}
-	case closed && strings.ContainsFunc(inside, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }):
-		return guess{is: isOpen, invented: true}
-	}
-	return guess{}
 }
 
 // declares returns the first tool that declares an argument.

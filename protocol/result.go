@@ -1,0 +1,113 @@
+package protocol
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+)
+
+// mayObserve reports whether a line may begin like a result: with a bracket, or, behind
+// marks, with a label or the name of a tool.
+func (d *Decoder) mayObserve(s string) bool {
+	words := strings.TrimLeftFunc(s[:min(len(s), maxTag)], func(r rune) bool { return !unicode.IsLetter(r) })
+	return s[0] == '[' || words == "" || labelled(words) || pathLen(words) == len(words) || d.exact(words[:pathLen(words)])
+}
+
+// mayLabel reports whether a bracket in the middle of a line, behind which s comes, may
+// begin the result of a call. One that is quoted does not.
+func (d *Decoder) mayLabel(s string) bool {
+	n := pathLen(s)
+	return strings.IndexByte("\"'`(", d.line.last) < 0 && (n == len(s) || d.exact(s[:n]) || labelled(s))
+}
+
+// shortLabels are what comes behind the name of a tool in brackets.
+var shortLabels = []string{" Success:", " Error:", " Result:", " →", " ->", " =>"}
+
+// labelWords are those that a label in words begins with.
+var labelWords = []string{"observation", "tool", "function", "results", "outputs", "responses"}
+
+// resultLabel is what programs write before the results in a conversation, in brackets or
+// in capitals. What goes on like a link, its definition, a heading or, but for Mistral's
+// token, a sentence is prose all the same.
+var resultLabel = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:\[TOOL_RESULTS\][^(\[:]|✿RESULT✿|` +
+		`\[(?i:observation|(?:tool|function)[ _-]?(?:call[ _-])?(?:result|output|response|returned)s?|(?:tool |function )?tool (?:result|output|response|returned)|(?:result|output|response)s? (?:of|from|for) tool)(?:\](?:\n|:\s*[^\s<#/.h]|:\s*h[^t]| *[{"]| +[A-Z0-9])|:| (?i:for|from|of) )|` +
+		`(?:TOOL|FUNCTION)[ _](?:CALL[ _])?(?:RESULT|OUTPUT|RESPONSE)S?(?: \([^)\n]*\))?(?::|\n[^\n=-]))`)
+})
+
+// spokenLabel is a result's label in words, in bold type or a heading too, but in no list:
+// such items explain words. What it belongs to may still come.
+var spokenLabel = sync.OnceValue(func() *regexp.Regexp {
+	const (
+		noun   = `(?:result|output|response)s?`
+		tool   = `(?:tool|function)(?: \x60?tool\x60?)?(?:\([^)\n]*\))?(?: tool| function)?[ _-]+(?:(?:call|execution)[ _-])?(?:` + noun + `|returned|responded)`
+		of     = `(?:observation|` + noun + `) (?:(?:of|from|for) (?:the )?|\()\x60?(?:tool\x60?\)?|[\w.-]*$)`
+		begins = `(?:(?:observation|tool|function|call|execution|` + noun + `|returned|responded|of|from|for|the)[ _\x60-]+)+[\w.-]*$`
+		whose  = `(?: \([^)\n]*\)?| (?:f(?:or?|rom?)?|of?)(?: [^\s:：]*)?)`
+	)
+	return regexp.MustCompile(`^(#+ +|[-=]{3,} *|[^\x00-\x7f\pL]+ )?([*_(]*)(?i:` +
+		`(?:observation[ 0-9]*|` + begins + `|(?:` + of + `|` + tool + `)[*_]*` + whose + `{0,2})[*_ ]*(?:([:：]|[-=]{3})|[-=]{0,2}$)|observation[*_]*(\n)|(?:` + of + `|` + tool + `)[*_]*(?:(\n[^\n=-])|\n$))|^(?:[-=]{3,} *|[^\x00-\x7f\pL]+ |\()[*_(]*[\w.-]*$`)
+})
+
+// observed reports whether a line begins with the result of a call, which the model made
+// up: as ReAct labels it, as E3 has it, or as other programs do. A bracket may be in the
+// middle of a line.
+func (f *finder) observed(s string) (g guess) {
+	const label, success, role = "Observation:", " Success:", "tool:"
+	line := s[:min(len(s), maxTag)]
+	head, list := strings.CutPrefix(line, "[")
+	inside, after, closed := strings.Cut(head, "]")
+	name, _, _ := strings.Cut(inside, " ")
+	known := f.d.exact(name)
+	if !f.streams {
+		line += "\n"
+	}
+	words := f.nameless(line)
+	var m []string
+	if !f.d.opts.Ran {
+		m = spokenLabel().FindStringSubmatch(words)
+	}
+	begin := fold(strings.TrimLeftFunc(words, func(r rune) bool { return !unicode.IsLetter(r) }))
+	value, _, whole := strings.Cut(strings.TrimPrefix(line, role), "\n")
+	_, called := f.d.declared(tidyName(value))
+	switch {
+	case strings.HasPrefix(s, label), resultLabel().MatchString(words),
+		list && known && slices.ContainsFunc(shortLabels, func(label string) bool { return strings.HasPrefix(after, label) }),
+		m != nil && (m[3] != "" || m[4]+m[5] != "" && m[1]+m[2] != ""),
+		!f.d.opts.Ran && whole && strings.HasPrefix(line, role) && value != "" && !called:
+		return guess{is: isOpen, invented: true}
+	case strings.HasPrefix(label, s), list && !closed && !strings.ContainsAny(inside, "\n{("), list && closed && strings.Trim(after, ": \nh") == "", list && known && len(after) < len(success),
+		strings.IndexByte(line[:max(0, len(line)-1)], '\n') < 0 && (strings.HasPrefix(line, "TOOL") || strings.HasPrefix(line, "FUNCTION") || strings.HasPrefix("TOOL", line) || strings.HasPrefix("FUNCTION", line)),
+		m != nil, slices.ContainsFunc(labelWords, func(word string) bool { return strings.HasPrefix(word, begin) }), !whole && strings.HasPrefix(line, role):
+		return f.soon(s, maxTag, 0)
+	}
+	return g
+}
+
+// nameless is a line in which the tool that it names before a colon is called a tool. A
+// name that may be any word has to be in brackets.
+func (f *finder) nameless(line string) string {
+	head := line[:strings.IndexAny(line+"\n", ":：\n")]
+	for name := range namesIn(head) {
+		if f.d.exact(name) && (head[0] == '[' || strings.Trim(name[1:], "abcdefghijklmnopqrstuvwxyz") != "") {
+			return strings.Replace(line, name, "tool", 1)
+		}
+	}
+	return line
+}
+
+// result is the result of a call in the middle of a line, from behind its opening tag on:
+// made up, if it ends and holds some word.
+func (f *finder) result(s string) guess {
+	const closer = "</"
+	inside, _, closed := strings.Cut(f.ahead(s, maxPassed), closer)
+	switch {
+	case !closed && f.streams:
+		return guess{is: isOpen, until: closer}
+	case closed && strings.ContainsFunc(inside, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }):
+		return guess{is: isOpen, invented: true}
+	}
+	return guess{}
+}
