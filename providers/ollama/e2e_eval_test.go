@@ -35,7 +35,7 @@ tasks:
 // Ollama's own wire and over that of langchaingo: the model writes the form that it is
 // shown, and what the server is sent has no other.
 func TestEndToEndEval(t *testing.T) {
-	server := ollamatest.Start(t, slots)
+	server := ollamatest.Start(t, examSlots)
 	e := &endToEnd{server: server, bin: buildCommand(t)}
 	m := &s.Model{Default: "I am lost."}
 	for form, mark := range formMarks {

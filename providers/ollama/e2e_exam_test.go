@@ -60,7 +60,7 @@ func TestEndToEndExam(t *testing.T) {
 		t.Skip("MYLM_SLOW is not set")
 	}
 	suite := eval.Core()
-	server := ollamatest.Start(t, slots, "OLLAMA_DEBUG_LOG_REQUESTS=1", "TMPDIR="+t.TempDir())
+	server := ollamatest.Start(t, examSlots, "OLLAMA_DEBUG_LOG_REQUESTS=1", "TMPDIR="+t.TempDir())
 	e := &endToEnd{server: server, bin: buildCommand(t)}
 	p := e.user(t, server.URL)
 	text, err := os.ReadFile("../../agent/eval/suites/core.yaml")
