@@ -10,12 +10,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
 // connector gives the memory connections of the pool that work for one tenant.
 type connector struct {
 	driver.Connector
+	pool   *pgxpool.Pool
 	tenant string
 	wait   time.Duration // for other writers of the tenant
 }
@@ -26,15 +28,14 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &session{conn.(*stdlib.Conn), c.tenant, c.wait}, nil
+	return &session{conn.(*stdlib.Conn), c}, nil
 }
 
 // session is a connection whose transactions see the rows of a tenant, and which
 // understands the parameters of the memory's statements.
 type session struct {
 	*stdlib.Conn
-	tenant string
-	wait   time.Duration
+	of connector
 }
 
 // BeginTx begins a transaction that sees one state, or one that is the only writer of
@@ -45,21 +46,23 @@ func (s *session) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx
 		opts.Isolation = driver.IsolationLevel(sql.LevelRepeatableRead)
 	}
 	tx, err := s.Conn.BeginTx(ctx, opts)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		if err = s.begin(ctx, opts.ReadOnly); err != nil {
+			_ = tx.Rollback() // the other error says why
+		}
 	}
-	if err := s.begin(ctx, opts.ReadOnly); err != nil {
-		_ = tx.Rollback() // the other error says why
-		return nil, err
+	if err != nil && ctx.Err() == nil && s.Conn.Conn().IsClosed() {
+		s.of.pool.Reset()             // after a restart of the server all are
+		return nil, driver.ErrBadConn // and begins on another
 	}
-	return tx, nil
+	return tx, err
 }
 
 func (s *session) begin(ctx context.Context, readOnly bool) error {
 	_, err := s.Conn.Conn().Exec(ctx, "SELECT set_config('mylm.tenant', $1, true), set_config('lock_timeout', $2, true)",
-		s.tenant, fmt.Sprintf("%dms", s.wait.Milliseconds()))
+		s.of.tenant, fmt.Sprintf("%dms", max(1, s.of.wait.Milliseconds()))) // 0 would be for ever
 	if err == nil && !readOnly {
-		_, err = s.Conn.Conn().Exec(ctx, "SELECT pg_advisory_xact_lock(hashtextextended('mylm.memory ' || $1, 0))", s.tenant)
+		_, err = s.Conn.Conn().Exec(ctx, "SELECT pg_advisory_xact_lock(hashtextextended('mylm.memory ' || $1, 0))", s.of.tenant)
 	}
 	return err
 }

@@ -140,10 +140,20 @@ var errLong = errors.New("an id and the names of a session, a project and a spea
 
 // inTenant runs f in a transaction that sees and changes what belongs to a tenant.
 func (db *DB) inTenant(ctx context.Context, tenant string, f func(pgx.Tx) error) error {
-	return explain(ctx, pgx.BeginFunc(ctx, db.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "SELECT set_config('mylm.tenant', $1, true)", tenant); err != nil {
-			return err
-		}
-		return f(tx)
-	}))
+	tx, err := db.pool.Begin(ctx)
+	if err != nil && ctx.Err() == nil { // as after a restart of the server, of which the connections do not know
+		db.pool.Reset()
+		tx, err = db.pool.Begin(ctx)
+	}
+	if err != nil {
+		return explain(ctx, err)
+	}
+	defer tx.Rollback(ctx) // does nothing after a commit
+	if _, err = tx.Exec(ctx, "SELECT set_config('mylm.tenant', $1, true)", tenant); err == nil {
+		err = f(tx)
+	}
+	if err == nil {
+		err = tx.Commit(ctx)
+	}
+	return explain(ctx, err)
 }

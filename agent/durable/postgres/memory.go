@@ -27,7 +27,7 @@ func (db *DB) Memory(ctx context.Context, tenant string, o memory.Options) (*mem
 		return nil, err
 	}
 	wait := cmp.Or(max(0, o.Wait), 10*time.Second)
-	store := sql.OpenDB(connector{stdlib.GetPoolConnector(db.pool), tenant, wait})
+	store := sql.OpenDB(connector{stdlib.GetPoolConnector(db.pool), db.pool, tenant, wait})
 	store.SetMaxIdleConns(0) // they go back to the pool, which all tenants share
 	b := &backend{}
 	tx, err := store.BeginTx(ctx, nil)

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"math/rand/v2"
@@ -8,7 +9,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/jackc/pgx/v5"
+
+	"mylm/agent"
 	"mylm/agent/durable/internal/pgtest"
 	"mylm/agent/durable/postgres"
 	"mylm/memory"
@@ -90,4 +95,54 @@ func random(n int) []byte {
 	b := make([]byte, n)
 	rand.NewChaCha8([32]byte{}).Read(b) // never fails
 	return b
+}
+
+// A writer waits for others of its tenant, for as long as it is told.
+func TestBusy(t *testing.T) {
+	address := migrated(t)
+	store, err := open(t, address).Memory(t.Context(), "t", memory.Options{Wait: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	other, err := pgx.Connect(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close(context.Background())
+	if _, err := other.Exec(t.Context(), "SELECT pg_advisory_lock(hashtextextended('mylm.memory t', 0))"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Add(t.Context(), memory.Document{Text: "x"}); !errors.Is(err, memory.ErrBusy) {
+		t.Errorf("Add while another writes: %v", err)
+	}
+	if _, err := store.Search(t.Context(), memory.Query{Text: "x"}); err != nil {
+		t.Errorf("a search while another writes: %v", err)
+	}
+	if _, err := other.Exec(t.Context(), "SELECT pg_advisory_unlock_all()"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Add(t.Context(), memory.Document{Text: "x"}); err != nil {
+		t.Errorf("Add after it: %v", err)
+	}
+}
+
+// A server that was restarted has lost the connections of the pool, and nobody notices.
+func TestConnectionsLost(t *testing.T) {
+	address := migrated(t)
+	db := open(t, address)
+	store, record := tenant(t, db, ""), sessions(t, db, "")
+	for i := range 3 {
+		if _, err := store.Search(t.Context(), memory.Query{Text: "x"}); err != nil {
+			t.Errorf("Search %d: %v", i, err)
+		}
+		pgtest.Administer(t, address, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid != pg_backend_pid()")
+		if _, err := store.Add(t.Context(), memory.Document{Text: "x"}); err != nil {
+			t.Errorf("Add %d: %v", i, err)
+		}
+		pgtest.Administer(t, address, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid != pg_backend_pid()")
+		if err := record.Append(t.Context(), agent.Entry{Session: "s", Seq: i + 1, Time: time.Now(), Payload: agent.PromptEntry{Text: "x"}}); err != nil {
+			t.Errorf("Append %d: %v", i, err)
+		}
+	}
 }

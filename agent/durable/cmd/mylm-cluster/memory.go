@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -42,8 +43,12 @@ func (c *cluster) importMemory(ctx *cli.Context) error {
 		defer file.Close()
 		in = file
 	}
+	buffered := bufio.NewReader(in)
+	if memory.Sealed(buffered) {
+		return usage("this export is encrypted: make one without --encrypt, and pipe it here")
+	}
 	return c.withMemory(ctx, func(store *memory.Store) error {
-		did, err := store.Import(ctx.Context, in, nil)
+		did, err := store.Import(ctx.Context, buffered, nil)
 		fmt.Fprintf(c.messages, "%d records read, %d documents added, %d already existed, %d without a text skipped\n", did.Records, did.Added, did.Known, did.Skipped)
 		if n := did.Kept + did.Circles; n > 0 {
 			fmt.Fprintf(c.messages, "%d corrections skipped: this memory has another text, or they go round\n", n)
