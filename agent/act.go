@@ -262,8 +262,12 @@ const stopGrace = 5 * time.Second
 
 // runTool runs a tool in a goroutine of its own, since only the loop's may
 // yield: it passes the tool's progress on, and abandons a tool that ignores
-// its context. A panic that is not the tool's own surfaces here.
+// its context. A panic that is not the tool's own surfaces here. Of a tool that runs
+// elsewhere there is no progress, and it is not abandoned.
 func (r *run) runTool(ctx context.Context, inv *tools.Invocation, request ToolRequest) tools.Outcome {
+	if r.elsewhere {
+		return r.effects.Tool(ctx, request)
+	}
 	type end struct {
 		outcome  tools.Outcome
 		panicked any

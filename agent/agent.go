@@ -261,6 +261,7 @@ func (a *Agent) drive(ctx context.Context, r *run, work func(context.Context)) {
 		r.effects = r.replay
 	case a.opts.Effects != nil:
 		r.effects = a.opts.Effects(s, r.effects)
+		_, r.elsewhere = r.effects.(Elsewhere)
 	}
 	r.effects = &recorded{Effects: r.effects, run: r}
 	defer r.abandoned(ctx)

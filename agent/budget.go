@@ -52,8 +52,11 @@ func (r *run) learnWindow(ctx context.Context, matters bool) {
 // askWindow is the window that the backend reports, 0 if it does not: what is
 // wrong with it shows when the model is asked.
 func (r *run) askWindow(ctx context.Context) int {
-	ctx, cancel := context.WithTimeout(ctx, windowPatience)
-	defer cancel()
+	if !r.elsewhere {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, windowPatience)
+		defer cancel()
+	}
 	info, err := r.effects.Info(ctx)
 	if err != nil {
 		return 0

@@ -50,6 +50,7 @@ type ModelRequest struct {
 	Value   bool    `json:"value,omitempty"`   // the reply can only be the answer, which Options.AnswerSchema describes
 	Until   int     `json:"until,omitempty"`   // for a summary: the last entry that should be in it
 	Answer  []int   `json:"answer,omitempty"`  // for a judgement: the replies that are the answer together
+	State   *State  `json:"state,omitempty"`   // for effects Elsewhere: the run's
 }
 
 // Purpose is what a model is asked for.

@@ -24,6 +24,7 @@ type run struct {
 	consumerLeft bool               // no event is wanted any more
 	yielding     bool               // the consumer is handling an event
 	observer     func(Event)        // nil: there is none
+	elsewhere    bool               // the effects are Elsewhere
 	resumed      bool               // the run continues the session's last one
 	toReplay     []Entry            // recorded entries that are still to be replayed
 	replay       *replay            // the run is only compared with its record; nil: it happens

@@ -50,6 +50,9 @@ func (r *run) generate(ctx context.Context, q ModelRequest, shown bool) (*reply,
 	intervals.Reset()
 	waited, reached := time.Duration(0), r.state.Turn > 1
 	q.Run, q.Turn, q.Results = r.state.Run, r.state.Turn, r.state.Results
+	if r.elsewhere {
+		q.State = new(r.state)
+	}
 	q.Value = q.Purpose == PurposeTurn && r.agent.answer != nil && (len(r.agent.defs) == 0 || r.state.Checks > 0)
 	for tries, refits := 1, 0; ; {
 		q.Attempt, q.Through = tries+refits, r.session.last()
@@ -169,14 +172,14 @@ type listener struct {
 // as soon as the decoder is certain.
 func (l *listener) listen(ctx context.Context, request ModelRequest) (*reply, error) {
 	r := l.run
-	if d := r.agent.opts.StepTimeout; d > 0 {
+	if d := r.agent.opts.StepTimeout; d > 0 && !r.elsewhere {
 		var cancel context.CancelFunc
 		ctx, cancel = tools.WithTimeout(ctx, d, overTime("StepTimeout", d, "the reply took longer than %v"))
 		defer cancel()
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	alarm := newAlarm(cancel, r.agent.opts.FirstTokenTimeout, r.agent.opts.TokenTimeout)
+	alarm := newAlarm(r.elsewhere, cancel, r.agent.opts.FirstTokenTimeout, r.agent.opts.TokenTimeout)
 	defer func() { alarm.Stop() }() // the one that is set then
 	emit := func(p Payload) {
 		left := alarm.Stop() // what the consumer takes is not the model's time
@@ -300,21 +303,39 @@ func (l *listener) drop(rep *calling.Reply) {
 
 // alarm cancels a call in which nothing arrives for too long.
 type alarm struct {
-	*tools.Alarm
+	set    *tools.Alarm // nil: never
+	off    bool         // it is never set
 	cancel context.CancelCauseFunc
 	next   time.Duration
 	begun  bool // something has arrived
 }
 
-// newAlarm bounds the silence before a reply begins, and then between its pieces.
-func newAlarm(cancel context.CancelCauseFunc, first, next time.Duration) *alarm {
-	a := &alarm{cancel: cancel, next: next}
+// newAlarm bounds the silence before a reply begins, and then between its pieces,
+// unless it is off.
+func newAlarm(off bool, cancel context.CancelCauseFunc, first, next time.Duration) *alarm {
+	a := &alarm{off: off, cancel: cancel, next: next}
 	a.arm(first, overTime("FirstTokenTimeout", first, "the model sent nothing for %v"))
 	return a
 }
 
 func (a *alarm) arm(d time.Duration, cause error) {
-	a.Alarm = tools.NewAlarm(d, func() { a.cancel(cause) })
+	if !a.off {
+		a.set = tools.NewAlarm(d, func() { a.cancel(cause) })
+	}
+}
+
+// Stop and Reset are those of the alarm that is set, if one is.
+func (a *alarm) Stop() time.Duration {
+	if a.set == nil {
+		return 0
+	}
+	return a.set.Stop()
+}
+
+func (a *alarm) Reset(d time.Duration) {
+	if a.set != nil {
+		a.set.Reset(d)
+	}
 }
 
 // begin waits for the next piece of a reply that has begun.
