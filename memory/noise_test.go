@@ -262,4 +262,10 @@ func TestRequestIsNoAnswer(t *testing.T) {
 	if hits := search(t, s, memory.Query{Text: "how long is the kayak?"}); len(hits) == 0 || !strings.Contains(hits[0].Text, "5.1") {
 		t.Errorf("found %q", textsOf(hits))
 	}
+	s = fresh(t)
+	add(t, s, memory.Document{Text: "The kitchen tiles came from Modena.", Kind: memory.Note, Project: "p", Time: day})
+	told(t, s, "a", day.Add(time.Hour), "write two sentences about where the kitchen tiles come from", "", "Many wonder where kitchen tiles come from. Nobody agrees.")
+	if hits := search(t, s, memory.Query{Text: "which town were the tiles of the kitchen bought in?"}); len(hits) == 0 || !strings.Contains(hits[0].Text, "Modena") {
+		t.Errorf("found %q", textsOf(hits))
+	}
 }

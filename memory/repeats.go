@@ -72,7 +72,7 @@ func unrepeated(ctx context.Context, tx *sql.Tx, v *view, found []lexical.Hit, q
 
 func newCandidate(v *view, r row, h lexical.Hit) candidate {
 	h.Doc = uint32(r.num)
-	c := candidate{Hit: Hit{Document: r.Document, Found: h}, num: r.num, asks: v.facts.Docs[h.Doc].Flags&lexical.Asks != 0}
+	c := candidate{Hit: Hit{Document: r.Document, Found: h}, num: r.num, asks: h.Asks || v.facts.Docs[h.Doc].Flags&lexical.Asks != 0}
 	return c
 }
 

@@ -75,7 +75,7 @@ func (s *search) features(p uint32) (v Features) {
 	if flags&FromTool != 0 {
 		v[Tool] = 1
 	}
-	if f.Docs[d].Speaker == 0 && (flags&Asks != 0 || s.idle(p)) { // people among themselves answer by asking
+	if f.Docs[d].Speaker == 0 && s.asks(p) { // people among themselves answer by asking
 		repeated := bits.OnesCount32(s.scores[p].held) + s.dropped
 		short, others := words/6, max(0, 1-float64(repeated)/max(1, words))
 		v[Question] = 1 / (1 + short*short*short*short*others*others)
@@ -95,8 +95,13 @@ func (s *search) answers(p uint32) bool {
 	return false
 }
 
+// asks reports whether a text only asks for something.
+func (s *search) asks(p uint32) bool {
+	return s.facts.Docs[s.facts.order[p]].Flags&Asks != 0 || s.idle(p)
+}
+
 // idle reports whether what a user says to an assistant only asks for something,
-// though not in a question: the answer takes up all words of the query that it
+// though not in a question: a longer answer takes up all words of the query that it
 // holds, or it holds no others, and it answers nothing that was asked.
 func (s *search) idle(p uint32) bool {
 	f := s.facts
@@ -108,7 +113,8 @@ func (s *search) idle(p uint32) bool {
 		return false
 	}
 	held := bits.OnesCount32(s.scores[p].held)
-	return s.scores[p].held&^s.scores[p+1].held == 0 || int(fact.Length) <= held
+	longer := f.Docs[f.order[p+1]].Length > fact.Length // than what confirms a statement
+	return longer && s.scores[p].held&^s.scores[p+1].held == 0 || int(fact.Length) <= held
 }
 
 // Candidate is a document that the first step chose.

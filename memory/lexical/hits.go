@@ -65,8 +65,9 @@ func (s *search) hits(ctx context.Context, k int) ([]Hit, error) {
 
 // explain says why a document was found.
 func (s *search) explain(f found) Hit {
-	held := s.scores[s.facts.place[f.doc]].held
-	h := Hit{Doc: f.doc, Score: f.score, Held: cmp.Or(held&^s.kinds, held)}
+	place := s.facts.place[f.doc]
+	held := s.scores[place].held
+	h := Hit{Doc: f.doc, Score: f.score, Held: cmp.Or(held&^s.kinds, held), Asks: s.asks(place)}
 	for _, t := range s.terms {
 		switch {
 		case holds(t.postings, f.doc):

@@ -180,6 +180,8 @@ type Hit struct {
 	Speaker string
 	// Date is the date in the query that the document is near, as written there.
 	Date string
+	// Asks tells that it only asks for something: it is no version of an answer.
+	Asks bool
 	// Similarity is that of Query.Similarities.
 	Similarity float32
 	// Corrected are the words of the query that were taken for others.
