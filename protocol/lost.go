@@ -499,7 +499,7 @@ func (f *finder) inObject(s string) (tool string) {
 			tool = named
 		}
 	}
-	if !args && !slices.ContainsFunc(keys, func(key string) bool { return !nameKeys[fold(key)] && f.d.property(tool, key) != nil }) || f.wrapped(s) {
+	if tool == "" || !args && !slices.ContainsFunc(keys, func(key string) bool { return !nameKeys[fold(key)] && f.d.property(tool, key) != nil }) || f.wrapped(s) {
 		return ""
 	}
 	return tool

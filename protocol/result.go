@@ -11,8 +11,15 @@ import (
 // mayObserve reports whether a line may begin like a result: with a bracket, or, behind
 // marks, with a label or the name of a tool.
 func (d *Decoder) mayObserve(s string) bool {
-	words := strings.TrimLeftFunc(s[:min(len(s), maxTag)], func(r rune) bool { return !unicode.IsLetter(r) })
-	return s[0] == '[' || words == "" || labelled(words) || pathLen(words) == len(words) || d.exact(words[:pathLen(words)])
+	line, _, ended := strings.Cut(s[:min(len(s), maxTag)], "\n")
+	words := strings.TrimLeftFunc(line, func(r rune) bool { return !unicode.IsLetter(r) })
+	switch {
+	case s[0] == '[', words == "":
+		return s[0] == '[' || !ended
+	case !isWord(s[0]) && strings.IndexByte("#-=*(", s[0]) < 0:
+		return false
+	}
+	return labelled(words) || pathLen(words) == len(words) || d.exact(words[:pathLen(words)])
 }
 
 // mayLabel reports whether a bracket in the middle of a line, behind which s comes, may
@@ -55,7 +62,7 @@ var spokenLabel = sync.OnceValue(func() *regexp.Regexp {
 // up: as ReAct labels it, as E3 has it, or as other programs do. A bracket may be in the
 // middle of a line.
 func (f *finder) observed(s string) (g guess) {
-	const label, success, role = "Observation:", " Success:", "tool:"
+	const label, success = "Observation:", " Success:"
 	line := s[:min(len(s), maxTag)]
 	head, list := strings.CutPrefix(line, "[")
 	inside, after, closed := strings.Cut(head, "]")
@@ -70,17 +77,21 @@ func (f *finder) observed(s string) (g guess) {
 		m = spokenLabel().FindStringSubmatch(words)
 	}
 	begin := fold(strings.TrimLeftFunc(words, func(r rune) bool { return !unicode.IsLetter(r) }))
-	value, _, whole := strings.Cut(strings.TrimPrefix(line, role), "\n")
-	_, called := f.d.declared(tidyName(value))
+	value, role := strings.CutPrefix(line, "tool:")
+	value, _, whole := strings.Cut(value, "\n")
+	called := false
+	if role {
+		_, called = f.d.declared(tidyName(value))
+	}
 	switch {
 	case strings.HasPrefix(s, label), resultLabel().MatchString(words),
 		list && known && slices.ContainsFunc(shortLabels, func(label string) bool { return strings.HasPrefix(after, label) }),
 		m != nil && (m[3] != "" || m[4]+m[5] != "" && m[1]+m[2] != ""),
-		!f.d.opts.Ran && whole && strings.HasPrefix(line, role) && value != "" && !called:
+		!f.d.opts.Ran && whole && role && value != "" && !called:
 		return guess{is: isOpen, invented: true}
 	case strings.HasPrefix(label, s), list && !closed && !strings.ContainsAny(inside, "\n{("), list && closed && strings.Trim(after, ": \nh") == "", list && known && len(after) < len(success),
 		strings.IndexByte(line[:max(0, len(line)-1)], '\n') < 0 && (strings.HasPrefix(line, "TOOL") || strings.HasPrefix(line, "FUNCTION") || strings.HasPrefix("TOOL", line) || strings.HasPrefix("FUNCTION", line)),
-		m != nil, slices.ContainsFunc(labelWords, func(word string) bool { return strings.HasPrefix(word, begin) }), !whole && strings.HasPrefix(line, role):
+		m != nil, slices.ContainsFunc(labelWords, func(word string) bool { return strings.HasPrefix(word, begin) }), !whole && role:
 		return f.soon(s, maxTag, 0)
 	}
 	return g
