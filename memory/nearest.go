@@ -184,15 +184,11 @@ func direction(squares float64) float64 {
 // normalise makes a vector's length 1, exactly enough that chromem-go does not
 // make another copy. It reports whether there is a direction.
 func normalise(v []float32) bool {
-	var squares, squares2 float64 // two sums, which a processor adds up side by side
-	for i, x := range v {
-		if y := float64(x); i%2 == 0 {
-			squares += y * y
-		} else {
-			squares2 += y * y
-		}
+	squares := 0.0
+	for _, x := range v {
+		squares += float64(x) * float64(x)
 	}
-	length := direction(squares + squares2)
+	length := direction(squares)
 	if math.Abs(length-1) >= 1e-7 {
 		scale := float32(1 / length)
 		for i := range v {

@@ -102,8 +102,9 @@ func (m *Memory) Facts(context.Context) (*Facts, error) {
 func (m *Memory) Terms(_ context.Context, first string, f func(term string)) error {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	for t := range m.postings {
-		if strings.HasPrefix(t, first) {
+	stays := func(p Posting) bool { return m.docs[p.Doc].Flags&Deleted == 0 }
+	for t, postings := range m.postings {
+		if strings.HasPrefix(t, first) && slices.ContainsFunc(postings, stays) {
 			f(t)
 		}
 	}
