@@ -87,18 +87,18 @@ var rules = sync.OnceValue(func() []rule {
 
 		// A password that a sentence states: in quotes, behind a colon, with a digit or
 		// a sign, or at its end where it is somebody's or the verb says so.
-		{statements, "password", form(`(?i)(?:STATEDABOUT?|\bpin)VERB:? +(?:"([^"\n]+)"|'([^'\n]+)'|\x60([^\x60\n]+)\x60)`), stated},
-		{statements, "password", form(`(?i)STATEDABOUT?(?:VERB:?| ?:) *(?:“([^”\n]+)”|‘([^’\n]+)’|„([^“”\n]+)[“”]|«[ \x{a0}]?([^»\n]+?)[ \x{a0}]?»)`), stated},
+		{statements, "password", form(`(?i)(?:STATEDABOUT?|\bpin)VERB:? +(?:"([^"\n]+)"|'([^'\n]+)'|\x60([^\x60\n]+)\x60)`), quoted},
+		{statements, "password", form(`(?i)STATEDABOUT?(?:VERB:?| ?:) *(?:“([^”\n]+)”|‘([^’\n]+)’|„([^“”\n]+)[“”]|«[ \x{a0}]?([^»\n]+?)[ \x{a0}]?»)`), quoted},
 		{statements, "password", form(`(?i)(?:STATEDABOUT?|\bpin)VERB: +([^\s"'\x60]\S*?)[.,;!?)"']*(?:\s|$)`), stated},
 		{statements, "password", form(`(?i)\bpin(?: +(?:code|number))?ABOUT?(?:VERB:?|:) +(\d{4,})\b`), nil},
 		{statements, "password", form(`(?i)STATEDABOUT?(?:VERB|['’]s) +([^\s"'\x60]+?)[.,;!?)"']*(?:\s|$)`), strong},
 		{"clave", "password", form(`(?i)\bclaveABOUT?(?:VERB:?| ?:) +([^\s"'\x60]+?)[.,;!?)"']*(?:\s|$)`), strong},
-		{"login|cred|zugangsdaten", "password", form(`(?i)\b(?:logins?|cred(?:ential)?s|zugangsdaten)ABOUT?(?: is| are| ist| sind)?:? +["']?[\w.@-]+ ?[/:] ?["']?([^\s"'\x60]+?)[.,;!?)"']*(?:\s|$)`), strong},
+		{"login|cred|zugangsdaten", "password", form(`(?i)\b(?:logins?|cred(?:ential)?s|zugangsdaten)ABOUT?(?: is| are| ist| sind)?:? +["']?[\w.@-]+(?:[/:]| / |: )["']?([^\s"'\x60]+?)[.,;!?)"']*(?:\s|$)`), strong},
 		{statements, "password", form(`(?i)STATED(?:ABOUT| ?) ?[:：–—] *["'\x60«“]?([^\s"'\x60«»“”]+?)[.,;!?)"'\x60»”]*(?:\s|$)`), strong},
 		{statements, "password", form(`(?i)\b(?:my|our|meine?|unsere?|mon|ma|notre|mi|nuestra|mia|minha)(?: +[\pL-]+){0,2}?STATEDABOUT?VERB +([^\s"'\x60.,;!?]+)(?:[.,;!?\n]|$| +(?:and|but|und|aber|et|mais|y|pero) )`), stated},
 		{statements, "password", form(`(?i)STATEDABOUT ?[:：] *([^\s"'\x60.,;:!?()]+)[.!]?(?:\n|$)`), stated},
 		{statements, "password", form(`(?i)STATEDABOUT? +lautet:? +([^\s"'\x60.,;!?]+)(?:[.,;!?\n]|$)`), stated},
-		{statements, "password", form(`(?i)\b(?:set|chang|reset|updat)\w*(?: [^.\n]{0,40}?)?STATEDABOUT? +(?:to|auf) +(?:"([^"\n]+)"|'([^'\n]+)'|\x60([^\x60\n]+)\x60|([^\s"'\x60.,;!?]+)(?:[.,;!?\n]|$))`), stated},
+		{statements, "password", form(`(?i)\b(?:set|chang|reset|updat)\w*(?: [^.\n]{0,40}?)?STATEDABOUT? +(?:to|auf) +(?:"([^"\n]+)"|'([^'\n]+)'|\x60([^\x60\n]+)\x60|([^\s"'\x60.,;!?]+)(?:[.,;!?\n]|$))`), quoted},
 		{statements, "password", form(`(?i)\b(?:set|chang|reset|updat)\w*(?: [^.\n]{0,40}?)?STATEDABOUT? +(?:to|auf) +([^\s"'\x60]+?)[.,;!?)]*(?:\s|$)`), strong},
 		{statements, "password", form(`(?i)STATEDABOUT? +(?:is |was |has been )?(?:set|changed|reset|updated) to +["'\x60]?([^\s"'\x60]+?)[.,;!?)"'\x60]*(?:\s|$)`), strong},
 		{statements, "password", form(`(?i)\b(?:user(?:name)?|login|account|benutzer)(?: is|:)? +[^\s,;/]+ ?[,;/]?(?: and| with| und)?STATED +["'\x60]?([^\s"'\x60]+?)[.,;!?)"'\x60]*(?:\s|$)`), strong},
@@ -161,17 +161,22 @@ func basic(s string) bool {
 	return err == nil && strings.Contains(string(plain), ":") && utf8.Valid(plain) && !strings.ContainsFunc(string(plain), unicode.IsControl)
 }
 
-// stated reports whether what follows "the password is" may be one. Remarked are
-// words that are none.
-func stated(s string) bool {
+// quoted reports whether what follows "the password is" in quotes may be one. Remarked
+// are words that are none.
+func quoted(s string) bool {
 	said := strings.ToLower(strings.Trim(s, ".,;!?"))
-	return len(s) >= 4 && s[0] != '/' && !strings.HasSuffix(said, "ed") && !slices.Contains(noPasswords, said) && !slices.Contains(remarked, said)
+	return len(s) >= 4 && !slices.Contains(noPasswords, said) && !slices.Contains(remarked, said)
+}
+
+// stated is quoted without quotes, where a word such as outdated or a path is none.
+func stated(s string) bool {
+	return quoted(s) && s[0] != '/' && !strings.HasSuffix(strings.TrimRight(s, ".,;!?"), "ed")
 }
 
 // strong reports whether a word that nothing else marks as a password is one: it
 // has a digit or a sign, and is no format, count, place or code.
 func strong(s string) bool {
-	return stated(s) && strings.ContainsAny(s, "0123456789!@#%^&+") && strings.Trim(s, "0123456789") != "" &&
+	return quoted(s) && s[0] != '/' && strings.ContainsAny(s, "0123456789!@#%^&+") && strings.Trim(s, "0123456789") != "" &&
 		!formats().MatchString(s) && !location().MatchString(s) && !expression().MatchString(s) && !strings.Contains(s, "://")
 }
 
@@ -211,7 +216,7 @@ var digits = form(`\d+`)
 var remarked = strings.Fields(`also always still very stored saved kept safe weak strong long short secret known unknown good gone lost forgotten
 	broken blank correct right different like what that this your their from being probably never default random something expire accepted rejected falsch nicht
 	secure private simple easy hard old new hashed encrypted reused public shared vergessen abgelaufen kurz lang incorrecta olvidada larga corta caducada
-	oublié perdu expiré faible trop correcte incorrect sbagliata errata scaduta dimenticata incorreta errada esquecida`)
+	oublié perdu expiré faible trop correcte incorrect sbagliata errata scaduta debole dimenticata incorreta errada esquecida`)
 
 // cookies takes the values of a Cookie or Set-Cookie header that look random.
 func (r *redactor) cookies(at, end int) {
@@ -320,11 +325,13 @@ func (r *redactor) token(at int) (end int) {
 
 var cards = form(`^(?:(?:4\d{3}|5[1-5]\d\d|6011|65\d\d|22[2-9]\d|2[3-6]\d\d|27[012]\d|35[2-8]\d)(?:[ -]?\d{4}){3}|3[47]\d\d[ -]?\d{6}[ -]?\d{5})\b`)
 
+// orders is what comes before the number of an order.
+var orders = form(`(?i)\border(?:s|[ _-]?(?:numbers?|no\.?|nr\.?|ids?))?(?: is| was)?[ :#=]*$`)
+
 // card takes the number of a card of American Express, Visa, Mastercard, Discover or JCB
 // with a valid check digit, and returns its end, 0 if there is none.
 func (r *redactor) card(at int) (end int) {
-	before := strings.ToLower(r.text[max(0, at-24):at])
-	if at > 0 && strings.IndexByte("-.", r.text[at-1]) >= 0 || strings.Contains(before, "order") { // every tenth number has a valid digit
+	if at > 0 && strings.IndexByte("-.", r.text[at-1]) >= 0 || orders().MatchString(r.text[max(0, at-24):at]) { // every tenth number has a valid digit
 		return 0
 	}
 	number := cards().FindString(r.text[at:min(len(r.text), at+24)])
