@@ -132,17 +132,27 @@ func referred(root any, ref string) (target any, ok bool) {
 	return target, true
 }
 
-// dangling is a reference in v to a place that root lacks; "": there is none.
+// noSchemas are keywords whose values are data, where a reference is none.
+var noSchemas = []string{"enum", "const", "default", "example", "examples"}
+
+// dangling is a reference in v to a place that root lacks; "": there is none. A schema
+// with an $id is its own root: it is not looked into.
 func dangling(root, v any) (ref string) {
 	switch v := v.(type) {
 	case map[string]any:
+		if _, own := v["$id"].(string); own {
+			return ""
+		}
 		if ref, _ = v["$ref"].(string); ref != "" {
 			if target, ok := referred(root, ref); ok && target == nil {
 				return ref
 			}
 		}
 		for key, in := range v {
-			if ref = dangling(root, in); ref != "" && !slices.Contains([]string{"enum", "const", "default", "examples"}, key) {
+			if slices.Contains(noSchemas, key) || strings.HasPrefix(key, "x-") {
+				continue
+			}
+			if ref = dangling(root, in); ref != "" {
 				return ref
 			}
 		}

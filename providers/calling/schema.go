@@ -52,8 +52,9 @@ func newToolset(all []Tool) (*toolset, error) {
 		}
 		t.Schema = compact.Bytes()
 		if bytes.Contains(t.Schema, []byte(`"$ref":`)) {
-			var root any
+			var root map[string]any
 			_ = json.Unmarshal(t.Schema, &root) // it was compacted, so it is JSON
+			delete(root, "$id")                 // of the whole
 			if ref := dangling(root, root); ref != "" {
 				return nil, bad(where, "the schema of %s has the reference %q, which leads nowhere", t.Name, ref)
 			}

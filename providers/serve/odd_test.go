@@ -74,7 +74,9 @@ func TestReferences(t *testing.T) {
 	s := start(t, says("Hello."), serve.Options{})
 	for _, ref := range []string{"#", "#/$defs/a%20b", "#/properties/x", "#/properties/list/anyOf/0", "#anchor", "https://a.example/schema"} {
 		schema := object{"type": "object", "properties": object{"x": object{"type": "string"}, "$ref": object{"type": "string"}, "y": object{"$ref": ref}, "list": object{"anyOf": []any{object{"type": "integer"}}}},
-			"$defs": object{"a b": object{"type": "string"}}, "default": object{"$ref": "#/none"}}
+			"$defs": object{"a b": object{"type": "string"}}, "default": object{"$ref": "#/none"},
+			"$id": "https://a.example/f", "example": object{"$ref": "#/none"}, "x-from": object{"$ref": "#/none"}, // and a schema with definitions of its own
+			"not": object{"$id": "https://a.example/not", "$ref": "#/$defs/own", "$defs": object{"own": object{"type": "string"}}}}
 		resp, body := post(t, s, surfaces[0].path, surfaces[0].request(false, "x", object{"tools": []any{object{"type": "function", "function": object{"name": "f", "parameters": schema}}}}))
 		if resp.StatusCode != 200 {
 			t.Errorf("%s: %d %s", ref, resp.StatusCode, body)
