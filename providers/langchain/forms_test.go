@@ -162,6 +162,8 @@ func TestOddFaults(t *testing.T) {
 		"Google, through OpenRouter":      {"openai", "", `data: {"choices":[{"delta":{"content":""},"finish_reason":"error","native_finish_reason":"MALFORMED_FUNCTION_CALL"}]}` + "\n\n", providers.ServerFault, "MALFORMED_FUNCTION_CALL"},
 		"Google, a call it cannot read":   {"googleai", "", `data: {"candidates":[{"content":{},"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"Malformed function call: Function call is empty - no input to parse."}]}` + "\n\n", providers.ServerFault, "no input to parse"},
 		"Google, a call it does not show": {"googleai", "", `data: {"candidates":[{"content":{"parts":[{"text":"I look."}]},"finishReason":"UNEXPECTED_TOOL_CALL"}]}` + "\n\n", providers.ServerFault, "UNEXPECTED_TOOL_CALL"},
+		"Google, a call without a name":   {"googleai", "", `data: {"candidates":[{"content":{},"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"Malformed function call: call:default_api:{}"}]}` + "\n\n", providers.ServerFault, "default_api"},
+		"Google, in capitals":             {"openai", "application/json", `{"choices":[{"index":0,"message":{"role":"assistant","content":""},"finish_reason":"MALFORMED_FUNCTION_CALL"}]}`, providers.ServerFault, "MALFORMED_FUNCTION_CALL"},
 		"Google, through a gateway":       {"openai", "", `data: {"choices":[{"delta":{},"finish_reason":"malformed_function_call"}]}` + "\n\n", providers.ServerFault, "malformed_function_call"},
 		"two values in an event, cut":     {"openai", "", "data: " + half + half[:20] + "\n\n", providers.Interrupted, ""},
 		"lines of JSON, cut":              {"openai", "application/x-ndjson", half + "\n", providers.Interrupted, "without a sign"},

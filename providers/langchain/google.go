@@ -207,15 +207,22 @@ func (g *googleReader) read(e *googleReply, r *wire.Reply, data []byte) error {
 // call:default_api:NAME{…} of Gemini 3.
 func quotedCall(r *wire.Reply, message string) bool {
 	call, ok := strings.CutPrefix(message, "Malformed function call: ")
-	if name, args, object := strings.Cut(call, "{"); ok && object && strings.HasPrefix(call, "call:") {
-		name = strings.TrimPrefix(strings.TrimPrefix(name, "call:"), "default_api:")
-		r.CallText(strings.TrimSpace(name), "{"+args)
+	if !ok {
+		return false
+	}
+	if named, ok := strings.CutPrefix(call, "call:"); ok {
+		name, args, object := strings.Cut(strings.TrimPrefix(named, "default_api:"), "{")
+		if name = strings.TrimSpace(name); !object || name == "" {
+			return false
+		}
+		r.CallText(name, "{"+args)
 		return true
 	}
-	if ok = ok && (strings.HasPrefix(call, "print(") || strings.HasPrefix(call, "default_api.")); ok {
+	if strings.HasPrefix(call, "print(") || strings.HasPrefix(call, "default_api.") {
 		r.Text("\n<tool_code>" + call + "</tool_code>") // the decoder reads Python in a block
+		return true
 	}
-	return ok
+	return false
 }
 
 // count notes the usage so far, which each event repeats.

@@ -54,7 +54,8 @@ func (c *openAIChoice) failed() bool {
 // refusedCall reports whether Google refused a call, for it was sent no tools or cannot
 // read it.
 func (c *openAIChoice) refusedCall() bool {
-	return strings.HasPrefix(string(c.FinishReason), "function_call_filter") || c.FinishReason == "malformed_function_call"
+	reason := strings.ToLower(string(c.FinishReason))
+	return strings.HasPrefix(reason, "function_call_filter") || reason == "malformed_function_call" || reason == "unexpected_tool_call"
 }
 
 // decode reads one of the choices: one is asked for, and a list of empty ones
@@ -91,7 +92,7 @@ func (o *openAIReader) decode(data []byte, e *openAIReply) error {
 	return nil
 }
 
-// fail notes that the reply ended with such a reason.
+// fail notes that the reason to end is a fault.
 func (c *openAIChoice) fail(r *wire.Reply) {
 	reason := cmp.Or(c.Native, c.FinishReason)
 	r.Fault = &wire.ServerError{Text: fmt.Sprintf("the reply ended with %q", reason.Words()), Names: " "}
