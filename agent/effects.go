@@ -278,11 +278,12 @@ type Hooks struct {
 	TransformContext func(ctx context.Context, messages []providers.Message) ([]providers.Message, error)
 
 	// Observe is called when a run begins or is resumed, not when it is replayed. The
-	// run goes on with the context that it returns, which reaches the model and the
-	// tools. The function that it returns, which may be nil, is given every event of
-	// the run before the consumer is, and also after the consumer has left; the last is
-	// a FinalResponse. A plan is observed as well: its own events, one at a time, and
-	// each run of its tasks, with a context made from that of the plan.
+	// run goes on with the context that it returns, which is to be made from the one that
+	// it is given, and which reaches the model and the tools. The function that it
+	// returns, which may be nil, is given every event of the run before the consumer is,
+	// and also after the consumer has left; the last is a FinalResponse. A plan is
+	// observed as well: its own events, one at a time, and each run of its tasks, with a
+	// context made from that of the plan. Tasks that run at once are observed at once.
 	Observe func(ctx context.Context, of Observed) (context.Context, func(Event))
 }
 
