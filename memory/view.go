@@ -15,17 +15,15 @@ import (
 	"mylm/memory/lexical"
 )
 
-// readAhead is how many texts are read before they are used, since another statement may
-// not begin on a connection whose rows are still being read.
-const readAhead = 100
-
-// texts calls f with what the index is made of, for a range of documents in order.
+// texts calls f with what the index is made of, for a range of documents in order. They
+// are read in portions: on some connections no other statement may begin while rows are
+// still being read.
 func texts(ctx context.Context, tx *sql.Tx, first, last int64, f func(row) error) error {
-	portion := make([]row, 0, readAhead)
+	var portion []row
 	for {
 		portion = portion[:0]
 		err := each(ctx, tx, `SELECT num, session, project, speaker, role, kind, time, text FROM documents
-			WHERE num BETWEEN ? AND ? ORDER BY num LIMIT ?`, []any{first, last, readAhead}, func(scan func(...any) error) error {
+			WHERE num BETWEEN ? AND ? ORDER BY num LIMIT ?`, []any{first, last, batch}, func(scan func(...any) error) error {
 			var d row
 			var micro int64
 			err := scan(&d.num, &d.Session, &d.Project, &d.Speaker, &d.Role, &d.Kind, &micro, &d.Text)
@@ -42,7 +40,7 @@ func texts(ctx context.Context, tx *sql.Tx, first, last int64, f func(row) error
 			}
 			first = d.num + 1
 		}
-		if len(portion) < readAhead {
+		if len(portion) < batch {
 			return nil
 		}
 	}
