@@ -133,11 +133,11 @@ func (in *responsesRequest) normalise(find func(id string) (item, bool)) (*reque
 	return r.q, r.tools, err
 }
 
-// types are those of tools, of which none is a function.
+// types are those of tools, of which none is a function; of a namespace, those in it.
 func types(list []responsesTool) (all []string) {
 	for _, t := range list {
-		if t.Type == "namespace" {
-			all = append(all, types(t.Tools)...)
+		if in := types(t.Tools); len(in) > 0 {
+			all = append(all, in...)
 		} else {
 			all = append(all, t.Type)
 		}
