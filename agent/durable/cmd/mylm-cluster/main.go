@@ -190,11 +190,13 @@ type cluster struct {
 // address is that of the database. Everybody on the machine can read a command line.
 func address(ctx *cli.Context) (string, error) {
 	given := ctx.String("database")
+	secret := strings.Contains(given, "password=")
 	if u, err := url.Parse(given); err == nil && u.User != nil {
-		_, secret := u.User.Password()
-		if secret && given != os.Getenv("MYLM_DATABASE") {
-			return "", usage("--database has a password in it, which everybody on this machine can read: put it into PGPASSWORD, ~/.pgpass or MYLM_DATABASE")
-		}
+		_, set := u.User.Password()
+		secret = secret || set
+	}
+	if secret && given != os.Getenv("MYLM_DATABASE") {
+		return "", usage("--database has a password in it, which everybody on this machine can read: put it into PGPASSWORD, ~/.pgpass or MYLM_DATABASE")
 	}
 	return given, nil
 }
