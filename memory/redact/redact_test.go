@@ -278,7 +278,7 @@ func TestTextLeavesAlone(t *testing.T) {
 		"비밀번호는 필수입니다", "비밀번호는 bcrypt로 해시됩니다", "비밀번호를 잊었어요", "비밀번호는 8자 이상이어야 합니다", "암호는 AES-256으로 암호화됩니다",
 		"密钥是必需的", "APIキーは必要です", "密钥长度为256位",
 		"DE89 3704 0044 0532 0130 01", "GB82 WEST 1234", "XX89 3704 0044 0532 0130 00", "DE8937040044053201300012", "id=DE89370400440532013000x", "AB12CDEF34567890", "US12 3456 7890 1234",
-		"pwd=/home", "pwd: /tmp", "order number 4000123412341234", "Order #4000123412341234", "login is at /api/v2", "--- PASS: TestLogin123 (0.02s)", "mi contraseña es incorrecta", "mon mot de passe est oublié", "my password is outdated", "login is via SSO / OAuth2", "la clave del éxito es dormir", "curl -b cookies.txt https://x", "10.0.0.1:5432:shop", "?key=name", "net use Z: /delete", "git config set user.name bob42",
+		"pwd=/home", "pwd: /tmp", "order number 4000123412341234", "Order #4000123412341234", "login is at /api/v2", "docker login x.example && docker run -p 8080:80 -p 127.0.0.1:81:81 nginx", "--- PASS: TestLogin123 (0.02s)", "mi contraseña es incorrecta", "mon mot de passe est oublié", "my password is outdated", "login is via SSO / OAuth2", "la clave del éxito es dormir", "curl -b cookies.txt https://x", "10.0.0.1:5432:shop", "?key=name", "net use Z: /delete", "git config set user.name bob42",
 		"078-05-1120", "order 219-09-9999", "SSN is nine digits", "SSN 000-12-3456", "SSN: 666-12-3456", "the SSN of an array 123-45-67890", "the ssn column has 1234567890 rows",
 		"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk", "oy2", "SG.", "sha256~", "patpatpat", "api_org_chart", "fw_rules_for_everything_here",
 	} {

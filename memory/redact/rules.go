@@ -70,7 +70,7 @@ var rules = sync.OnceValue(func() []rule {
 		{"curl ", "password", form(`\bcurlARGS(?:-u ?|--user )(?:"[^":\n]*:([^"\n]+)|'[^':\n]*:([^'\n]+)|[^\s:"']*:([^\s"']+))`), option},
 		{"mysql|mariadb|7z ", "password", form(`\b(?:mysql(?:dump|admin|import)?|mariadb(?:-dump)?|7z)ARGS-pVALUE`), option},
 		{"sshpass ", "password", form(`\bsshpassARGS-p ?VALUE`), option},
-		{"mongo| login ", "password", form(`\b(?:mongo(?:sh|dump|restore)?|(?:docker|podman|buildah|nerdctl|oras|helm registry) login)ARGS-p[ =]VALUE`), option},
+		{"mongo| login ", "password", form(`\b(?:mongo(?:sh|dump|restore)?|(?:docker|podman|buildah|nerdctl|oras|helm registry) login)ARGS-p[ =]VALUE`), login},
 		{"redis-cli ", "password", form(`\bredis-cliARGS-a VALUE`), option},
 		{"ldap", "password", form(`\bldap(?:search|modify)ARGS-w VALUE`), option},
 		{"sqlcmd |zip |mosquitto_", "password", form(`\b(?:sqlcmd|(?:un)?zip|mosquitto_(?:pub|sub))ARGS-P ?VALUE`), option},
@@ -149,6 +149,11 @@ func (r *redactor) applyRules() {
 
 // option reports whether an argument can be the value of an option.
 func option(s string) bool { return !strings.HasPrefix(s, "-") }
+
+// login is option where another command that publishes ports may follow.
+func login(s string) bool { return option(s) && !ports().MatchString(s) }
+
+var ports = form(`^(?:[\d.]+:)?\d+:\d+$`)
 
 // basic reports whether s, or its head if it was cut, is a name and a password in
 // base64, as RFC 7617 defines.
