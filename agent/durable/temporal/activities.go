@@ -1,0 +1,178 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	sdk "go.temporal.io/sdk/temporal"
+
+	"mylm/agent"
+	"mylm/agent/journal"
+	"mylm/providers"
+	"mylm/tools"
+)
+
+// entries are what an activity appends to a session before it does anything else.
+type entries struct {
+	Session string        `json:"session"`
+	Entries []agent.Entry `json:"entries,omitempty"`
+}
+
+type modelInput struct {
+	entries
+	Request agent.ModelRequest `json:"request"`
+}
+
+type toolInput struct {
+	entries
+	Request agent.ToolRequest `json:"request"`
+}
+
+// reply is what came of a model call: pieces, and the error that ended them.
+type reply struct {
+	Chunks []providers.Chunk `json:"chunks,omitempty"`
+	Fault  *providers.Error  `json:"fault,omitempty"`
+	Limit  *agent.LimitError `json:"limit,omitempty"`
+}
+
+func (r *reply) err() error {
+	switch {
+	case r.Limit != nil:
+		return r.Limit
+	case r.Fault != nil:
+		return r.Fault
+	}
+	return nil
+}
+
+// add appends a piece to those before it, and to the last if both are alike.
+func (r *reply) add(c providers.Chunk) {
+	if n := len(r.Chunks); n > 0 && c.Call == nil && c.Stop == "" && c.Usage == (providers.Usage{}) {
+		switch last := &r.Chunks[n-1]; {
+		case last.Call != nil:
+		case c.Text == "" && c.CallPart == "" && last.Text == "" && last.CallPart == "":
+			last.Thought += c.Thought
+			return
+		case c.Thought == "" && c.CallPart == "" && last.Thought == "" && last.CallPart == "":
+			last.Text += c.Text
+			return
+		}
+	}
+	if c.CallPart = ""; c != (providers.Chunk{}) { // no more than a sign that the model writes
+		r.Chunks = append(r.Chunks, c)
+	}
+}
+
+// append brings a session up to these entries, some of which an earlier attempt may have
+// appended, and returns it. Begun reports whether the last of them was there.
+func (r *Runs) append(ctx context.Context, in entries) (s *agent.Session, begun bool, err error) {
+	var all []agent.Entry
+	switch s, err = r.store.Open(ctx, in.Session); {
+	case errors.Is(err, journal.ErrNotFound):
+	case err != nil:
+		return nil, false, err
+	default:
+		all = s.Entries()
+	}
+	for _, e := range in.Entries {
+		if begun = e.Seq <= len(all); begun {
+			if all[e.Seq-1].Run != e.Run {
+				return nil, false, sdk.NewNonRetryableApplicationError("the session "+in.Session+" has another run", "session", journal.ErrInUse)
+			}
+			continue
+		}
+		if err := r.store.Append(ctx, e); err != nil {
+			return nil, false, err
+		}
+		all = append(all, e)
+	}
+	s, err = agent.LoadSession(in.Session, all)
+	return s, begun, err
+}
+
+func (r *Runs) record(ctx context.Context, in entries) error {
+	_, _, err := r.append(ctx, in)
+	return err
+}
+
+// model makes one call. A fault that may pass is Temporal's to retry, and any other the
+// loop's to judge.
+func (r *Runs) model(ctx context.Context, in modelInput) (got reply, err error) {
+	defer beat(ctx)()
+	s, _, err := r.append(ctx, in.entries)
+	if err != nil {
+		return got, err
+	}
+	for c, e := range r.agent.Effects(s).Model(ctx, in.Request) {
+		if e != nil {
+			err = e
+			break
+		}
+		got.add(c)
+	}
+	switch attempt := int(activity.GetInfo(ctx).Attempt); {
+	case ctx.Err() != nil:
+		return reply{}, ctx.Err()
+	case err == nil:
+		return got, nil
+	case errors.As(err, &got.Limit):
+		got.Limit = &agent.LimitError{Reason: got.Limit.Reason, Limit: got.Limit.Limit, Message: got.Limit.Message}
+		return got, nil
+	case !errors.As(err, &got.Fault):
+		return reply{}, err
+	case !got.Fault.Temporary(), got.Fault.RetryAfter > time.Minute, attempt >= int(modelActivity.attempts), attempt >= r.tries && !got.Fault.Busy:
+		fault := *got.Fault
+		fault.Err = nil
+		got.Fault = &fault
+		return got, nil
+	}
+	return reply{}, sdk.NewApplicationErrorWithOptions(err.Error(), string(got.Fault.Kind), sdk.ApplicationErrorOptions{NextRetryDelay: got.Fault.RetryAfter})
+}
+
+// tool makes one call. If the call was begun before and does more than read, its end is
+// unknown.
+func (r *Runs) tool(ctx context.Context, in toolInput) (tools.Outcome, error) {
+	defer beat(ctx)()
+	s, begun, err := r.append(ctx, in.entries)
+	switch {
+	case err != nil:
+		return tools.Outcome{}, sdk.NewApplicationErrorWithCause(err.Error(), notRun, err)
+	case begun && !in.Request.Effect.OnlyReads():
+		return tools.Outcome{Error: r.unknown, Unknown: true}, nil
+	}
+	return r.agent.Effects(s).Tool(ctx, in.Request), nil
+}
+
+// notRun is the type of the error of a call whose entries could not be appended.
+const notRun = "not_run"
+
+func (r *Runs) info(ctx context.Context, in entries) (providers.Info, error) {
+	s, _, err := r.append(ctx, in)
+	if err != nil {
+		return providers.Info{}, err
+	}
+	return r.agent.Effects(s).Info(ctx)
+}
+
+// beat sends heartbeats until the function that it returns is called. With one comes the
+// news that the activity is cancelled.
+func beat(ctx context.Context) (stop func()) {
+	done, ended := make(chan struct{}), make(chan struct{})
+	tick := time.NewTicker(beatWithin / 4)
+	activity.RecordHeartbeat(ctx)
+	go func() {
+		defer close(ended)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				activity.RecordHeartbeat(ctx)
+			}
+		}
+	}()
+	return func() { close(done); <-ended }
+}

@@ -1,0 +1,37 @@
+// Package temporal runs agents as workflows of Temporal: a run survives the process
+// that works on it, and any worker of its task queue takes it over. The loop is that of
+// package agent; what it does in the real world are activities.
+//
+// # Smallest use
+//
+//	runs, err := temporal.New(agent.Options{Model: model, Tools: registry}, store)
+//	w := worker.New(client, "agents", worker.Options{})
+//	runs.Register(w)
+//	err = w.Run(worker.InterruptCh())
+//
+// and, from any process:
+//
+//	started, err := client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: id, TaskQueue: "agents"},
+//		temporal.WorkflowName, temporal.Input{Session: id, Prompt: "What is in this directory?"})
+//
+// All workers of a queue have the same options, tools and version: a workflow is run
+// again from its history, and has to ask for the same things.
+//
+// # Terms
+//
+// The input names a session, which the run begins, and the output its entries; the answer
+// is read from the Store. What the activities return (a reply, a result) is in the
+// history once, and the entry that is made of it once more: nothing that grows with the
+// conversation is. For long results give the client an ExternalStorage, which keeps large
+// payloads outside the history.
+//
+// A call that does more than read has one attempt. If its end is unknown, since its
+// worker was lost, the model is told so. It waits for the update UpdateDecide, unless the
+// input allows it; the query QueryWaiting returns what it is.
+//
+// # Limits
+//
+// A session holds one run. Plans, sessions that are continued, and histories of more
+// events than Temporal allows are not supported, and neither are hooks, MaxTime, DryRun
+// and approval by a function: New refuses them. Replies are not shown as they come.
+package temporal

@@ -1,0 +1,138 @@
+package temporal
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	sdk "go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"mylm/agent"
+	"mylm/prompts"
+	"mylm/tools"
+)
+
+// Names that clients use.
+const (
+	WorkflowName = "mylm.run"     // takes an Input, returns an Output
+	UpdateDecide = "mylm.decide"  // takes a Decision; refused if its call does not wait
+	QueryWaiting = "mylm.waiting" // returns the *agent.ApprovalRequest that waits, or null
+)
+
+// Store keeps sessions where every worker finds them. Append of an entry whose number
+// the session has is an error, so that of two workers one wins.
+type Store interface {
+	agent.Recorder
+	// Open returns what a session holds. There is none: journal.ErrNotFound.
+	Open(ctx context.Context, session string) (*agent.Session, error)
+}
+
+// Input of a workflow.
+type Input struct {
+	Session string       `json:"session"` // which the run begins; "": the workflow's id
+	Prompt  string       `json:"prompt"`
+	Allow   tools.Effect `json:"allow,omitempty"` // what untainted calls may do besides reading, without a decision
+}
+
+// Output of a workflow. The answer is in the session.
+type Output struct {
+	Session    string           `json:"session"`
+	Run        string           `json:"run"`
+	Entries    int              `json:"entries"` // of the session
+	Status     agent.Status     `json:"status"`
+	StopReason agent.StopReason `json:"stop_reason"`
+	Turns      int              `json:"turns"`
+	Error      string           `json:"error,omitempty"` // why the run did not complete
+}
+
+// Decision is what was decided about the call that waits.
+type Decision struct {
+	Call string `json:"call"` // its id
+	agent.Decision
+}
+
+// Runs are the runs of a worker. It is safe for concurrent use.
+type Runs struct {
+	opts    agent.Options
+	store   Store
+	agent   *agent.Agent // carries out effects
+	unknown string       // the error of a call whose end is unknown
+	tries   int
+}
+
+// New prepares runs with these options. Effects in them, such as those of telemetry,
+// wrap what the activities do.
+func New(o agent.Options, store Store) (*Runs, error) {
+	h := o.Hooks
+	if o.Approve != nil || o.Recorder != nil || o.MaxTime != 0 || o.DryRun || h.BeforeToolCall != nil || h.AfterToolCall != nil || h.Observe != nil {
+		return nil, errors.New("temporal: Approve, Recorder, MaxTime, DryRun and hooks other than TransformContext are not supported")
+	}
+	a, err := agent.New(o)
+	if err != nil {
+		return nil, err
+	}
+	texts := o.Prompts
+	if texts == nil {
+		texts = prompts.Default()
+	}
+	unknown, err := texts.Text(prompts.Unknown)
+	return &Runs{opts: o, store: store, agent: a, unknown: unknown, tries: cmp.Or(o.Tries, 3)}, err
+}
+
+// Registry is a worker, as far as it is needed here.
+type Registry interface {
+	RegisterWorkflowWithOptions(w any, options workflow.RegisterOptions)
+	RegisterActivityWithOptions(a any, options activity.RegisterOptions)
+}
+
+// Register has a worker work on runs.
+func (r *Runs) Register(w Registry) {
+	w.RegisterWorkflowWithOptions(r.Workflow, workflow.RegisterOptions{Name: WorkflowName})
+	w.RegisterActivityWithOptions(r.model, activity.RegisterOptions{Name: modelActivity.name})
+	w.RegisterActivityWithOptions(r.tool, activity.RegisterOptions{Name: readActivity.name})
+	w.RegisterActivityWithOptions(r.info, activity.RegisterOptions{Name: infoActivity.name})
+	w.RegisterActivityWithOptions(r.record, activity.RegisterOptions{Name: recordActivity.name})
+}
+
+// rule is how long an activity may take, and how often it is tried.
+type rule struct {
+	name     string
+	run      time.Duration // one attempt
+	beat     time.Duration // heartbeats; 0: none
+	attempts int32         // 0: until it succeeds
+	settle   bool          // a cancelled one is waited for
+}
+
+// beatWithin is the time within which a worker shows that it lives, and learns of a
+// cancellation: the SDK sends at most one heartbeat in four fifths of it.
+const beatWithin = 10 * time.Second
+
+// The rules. No activity has a limit of the time until a worker takes it: a run waits for
+// its workers.
+var (
+	// The agent has limits for silence, and heartbeats show that the worker lives: one
+	// attempt ends late only if a model writes for a day. Twelve attempts wait for about
+	// a minute, which is the agent's own patience with a backend that is busy.
+	modelActivity = rule{"mylm.model", 24 * time.Hour, beatWithin, 12, false}
+	// Repeating what only reads changes nothing. Five attempts outlive the loss of some
+	// workers, and end if the tool itself kills them. The tool's own time comes on top.
+	readActivity = rule{"mylm.tool", 10 * time.Second, beatWithin, 5, true}
+	// What writes or runs is never repeated. It is waited for when the run is
+	// cancelled, so that what it did is recorded.
+	effectActivity = rule{"mylm.tool", 10 * time.Second, beatWithin, 1, true}
+	// The run goes on without an answer.
+	infoActivity = rule{"mylm.info", 3 * time.Second, 0, 1, false}
+	// Without its record a run has no end.
+	recordActivity = rule{"mylm.record", time.Minute, 0, 0, false}
+)
+
+// in applies the rule, with time that comes on top.
+func (r rule) in(ctx workflow.Context, more time.Duration) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: r.run + more, HeartbeatTimeout: r.beat, WaitForCancellation: r.settle,
+		RetryPolicy: &sdk.RetryPolicy{InitialInterval: 500 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 8 * time.Second, MaximumAttempts: r.attempts},
+	})
+}

@@ -1,0 +1,346 @@
+package temporal_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/mock"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
+	sdk "go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"mylm/agent"
+	"mylm/agent/durable/temporal"
+	"mylm/agent/journal"
+	"mylm/providers"
+	"mylm/providers/scripted"
+	"mylm/tools"
+)
+
+// store is sessions in memory.
+type store struct {
+	mu       sync.Mutex
+	sessions map[string][]agent.Entry
+	down     error // of every Append
+}
+
+func (s *store) Append(_ context.Context, e agent.Entry) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.down != nil {
+		return s.down
+	}
+	if e.Seq != len(s.sessions[e.Session])+1 {
+		return journal.ErrInUse
+	}
+	if s.sessions == nil {
+		s.sessions = map[string][]agent.Entry{}
+	}
+	s.sessions[e.Session] = append(s.sessions[e.Session], e)
+	return nil
+}
+
+func (s *store) Open(_ context.Context, id string) (*agent.Session, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sessions[id] == nil {
+		return nil, journal.ErrNotFound
+	}
+	return agent.LoadSession(id, s.sessions[id])
+}
+
+// text is what a session holds, an entry a line.
+func (s *store) text(t *testing.T, id string) string {
+	session, err := s.Open(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, e := range session.Entries() {
+		switch p := e.Payload.(type) {
+		case agent.ReplyEntry:
+			fmt.Fprintf(&b, "reply %s\n", p.Raw)
+		case agent.CallEntry:
+			fmt.Fprintf(&b, "call %s %s\n", p.Name, p.Args)
+		case agent.ResultEntry:
+			fmt.Fprintf(&b, "result %s%s unknown=%v denied=%v\n", p.Text, p.Error, p.Unknown, p.Denied)
+		case agent.EndEntry:
+			fmt.Fprintf(&b, "end %s\n", p.StopReason)
+		default:
+			fmt.Fprintf(&b, "%s\n", e.Kind())
+		}
+	}
+	return b.String()
+}
+
+// bench is runs in the SDK's test environment.
+type bench struct {
+	*testsuite.TestWorkflowEnvironment
+	store *store
+	runs  *temporal.Runs
+	mu    sync.Mutex
+	ran   []string // the calls
+}
+
+type in struct {
+	Text string `json:"text"`
+}
+
+func (b *bench) called(name string) func(context.Context, in) (tools.Result, error) {
+	return func(_ context.Context, i in) (tools.Result, error) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.ran = append(b.ran, name+" "+i.Text)
+		return tools.Result{Text: name + " did " + i.Text}, nil
+	}
+}
+
+func newBench(t *testing.T, o agent.Options) *bench {
+	var suite testsuite.WorkflowTestSuite
+	b := &bench{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), store: &store{}}
+	b.SetTestTimeout(time.Minute)
+	o.Tools = b.registry(t)
+	var err error
+	if b.runs, err = temporal.New(o, b.store); err != nil {
+		t.Fatal(err)
+	}
+	b.runs.Register(b)
+	return b
+}
+
+func (b *bench) registry(t *testing.T) *tools.Registry {
+	read, err := tools.New("read", "Reads.", tools.Reads, b.called("read"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write, err := tools.New("write", "Writes.", tools.Writes, b.called("write"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := tools.NewRegistry(read, write)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// run runs the workflow to its end.
+func (b *bench) run(t *testing.T, input temporal.Input) (out temporal.Output) {
+	t.Helper()
+	if input.Session == "" {
+		input.Session = "s"
+	}
+	b.ExecuteWorkflow(temporal.WorkflowName, input)
+	if err := b.GetWorkflowError(); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.GetWorkflowResult(&out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func call(tool, text string) string {
+	return fmt.Sprintf("<tool_code><name>%s</name><parameters>{\"text\":%q}</parameters></tool_code>", tool, text)
+}
+
+// The session is that of the same run in a process.
+func TestRun(t *testing.T) {
+	script := []string{"I look. " + call("read", "a"), call("write", "b"), "It is done."}
+	b := newBench(t, agent.Options{Model: scripted.Say(script...)})
+	out := b.run(t, temporal.Input{Prompt: "go", Allow: tools.Writes})
+	if out.StopReason != agent.StopComplete || out.Turns != 3 || out.Entries != 10 {
+		t.Errorf("%+v", out)
+	}
+	if got := strings.Join(b.ran, ", "); got != "read a, write b" {
+		t.Errorf("ran %s", got)
+	}
+	local := &store{}
+	a, err := agent.New(agent.Options{Model: scripted.Say(script...), Tools: new(bench).registry(t), Approve: agent.AllowAll, Recorder: local})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := agent.Collect(a.Run(t.Context(), &agent.Session{ID: "s"}, "go")); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := b.store.text(t, "s"), local.text(t, "s"); got != want {
+		t.Errorf("the session is\n%s\nin a process it is\n%s", got, want)
+	}
+}
+
+// A session that has a run already is left as it is.
+func TestSessionInUse(t *testing.T) {
+	b := newBench(t, agent.Options{Model: scripted.Say("done")})
+	other := agent.Entry{Session: "s", Seq: 1, Run: "other", Payload: agent.RunEntry{System: "x"}}
+	if err := b.store.Append(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	b.ExecuteWorkflow(temporal.WorkflowName, temporal.Input{Session: "s", Prompt: "go"})
+	if err := b.GetWorkflowError(); err == nil || !strings.Contains(err.Error(), "the session s has another run") || len(b.store.sessions["s"]) != 1 {
+		t.Errorf("%v, %d entries", err, len(b.store.sessions["s"]))
+	}
+}
+
+// A call whose worker is lost has one attempt if it does more than read, and the model
+// is told that its end is unknown.
+func TestLostCall(t *testing.T) {
+	for tool, want := range map[string]int{"read": 5, "write": 1} {
+		t.Run(tool, func(t *testing.T) {
+			b := newBench(t, agent.Options{Model: scripted.Say(call(tool, "x"), "done")})
+			b.OnActivity("mylm.tool", mock.Anything, mock.Anything).Return(tools.Outcome{}, sdk.NewHeartbeatTimeoutError())
+			out := b.run(t, temporal.Input{Prompt: "go", Allow: tools.Writes})
+			text := b.store.text(t, "s")
+			if out.StopReason != agent.StopComplete || strings.Contains(text, "unknown=true") != (tool == "write") {
+				t.Error(text)
+			}
+			b.AssertNumberOfCalls(t, "mylm.tool", want)
+		})
+	}
+}
+
+// An attempt that finds its call begun does not make it again, unless it only reads.
+func TestCallBegunBefore(t *testing.T) {
+	for tool, want := range map[string]string{"read": "read x, read x", "write": "write x"} {
+		t.Run(tool, func(t *testing.T) {
+			b := newBench(t, agent.Options{Model: scripted.Say(call(tool, "x"), "done")})
+			var input any
+			b.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, args converter.EncodedValues) {
+				var sent map[string]any
+				if info.ActivityType.Name == "mylm.tool" && args.Get(&sent) == nil {
+					input = sent
+				}
+			})
+			b.run(t, temporal.Input{Prompt: "go", Allow: tools.Writes})
+			var suite testsuite.WorkflowTestSuite
+			again := suite.NewTestActivityEnvironment()
+			b.runs.Register(activities{again})
+			value, err := again.ExecuteActivity("mylm.tool", input)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var o tools.Outcome
+			if err := value.Get(&o); err != nil || o.Unknown != (tool == "write") || strings.Join(b.ran, ", ") != want {
+				t.Errorf("%+v, %v; ran %v", o, err, b.ran)
+			}
+		})
+	}
+}
+
+// activities takes no workflow.
+type activities struct {
+	*testsuite.TestActivityEnvironment
+}
+
+func (activities) RegisterWorkflowWithOptions(any, workflow.RegisterOptions) {}
+
+// Faults that may pass are retried, others are not.
+func TestFaults(t *testing.T) {
+	fault := func(kind providers.Kind) scripted.Reply {
+		return scripted.Reply{Err: &providers.Error{Kind: kind, Message: "a fault", Hint: "a hint"}}
+	}
+	passes := newBench(t, agent.Options{Model: scripted.New(fault(providers.ServerFault), scripted.Reply{Text: "half", Cut: true}, scripted.Reply{Text: "done"})})
+	if out := passes.run(t, temporal.Input{Prompt: "go"}); out.StopReason != agent.StopComplete || out.Turns != 1 {
+		t.Errorf("%+v", out)
+	}
+	for _, kind := range []providers.Kind{providers.Auth, providers.ServerFault} {
+		m := scripted.New(fault(kind), fault(kind), fault(kind), scripted.Reply{Text: "too late"})
+		b := newBench(t, agent.Options{Model: m})
+		asked := map[providers.Kind]int{providers.Auth: 1, providers.ServerFault: 3}[kind]
+		if out := b.run(t, temporal.Input{Prompt: "go"}); out.StopReason != agent.StopModelError || out.Error != "a fault" || len(m.Requests()) != asked {
+			t.Errorf("%+v after %d requests", out, len(m.Requests()))
+		}
+	}
+}
+
+// A call that is not allowed waits for days, and for a decision on itself.
+func TestDecision(t *testing.T) {
+	for name, d := range map[string]agent.Decision{
+		"write did x unknown=false denied=false":        {Verdict: agent.Allow},
+		"write did y unknown=false denied=false":        {Verdict: agent.Allow, Args: []byte(`{"text":"y"}`)},
+		"not allowed: no unknown=false denied=true":     {Reason: "no"},
+		"the rules forbid it unknown=false denied=true": {Verdict: agent.Forbid, Reason: "the rules forbid it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, agent.Options{Model: scripted.Say(call("write", "x"), "done")})
+			var wrong error
+			b.RegisterDelayedCallback(func() {
+				value, err := b.QueryWorkflow(temporal.QueryWaiting)
+				var q *agent.ApprovalRequest
+				if err != nil || value.Get(&q) != nil || q == nil || q.Name != "write" {
+					t.Errorf("waiting: %+v, %v", q, err)
+					b.CancelWorkflow()
+					return
+				}
+				if text := b.store.text(t, "s"); !strings.Contains(text, "reply <tool_code>") {
+					t.Errorf("who decides can read\n%s", text)
+				}
+				b.UpdateWorkflow(temporal.UpdateDecide, "1", &testsuite.TestUpdateCallback{
+					OnAccept: func() { t.Error("a decision on another call is accepted") }, OnReject: func(err error) { wrong = err },
+				}, temporal.Decision{Call: "another", Decision: d})
+				b.UpdateWorkflow(temporal.UpdateDecide, "2", &testsuite.TestUpdateCallback{
+					OnReject: func(err error) { t.Error(err) },
+				}, temporal.Decision{Call: q.Call, Decision: d})
+			}, 72*time.Hour)
+			b.run(t, temporal.Input{Prompt: "go"})
+			if text := b.store.text(t, "s"); !strings.Contains(text, "result "+name+"\n") {
+				t.Error(text)
+			}
+			if wrong == nil || !strings.Contains(wrong.Error(), "not another") {
+				t.Error(wrong)
+			}
+		})
+	}
+}
+
+// A cancelled run stops its model call, and its record has an end.
+func TestCancel(t *testing.T) {
+	t.Run("model", func(t *testing.T) {
+		b := newBench(t, agent.Options{Model: scripted.New(scripted.Reply{Text: "I beg", Hang: true})})
+		b.SetOnActivityStartedListener(func(*activity.Info, context.Context, converter.EncodedValues) { b.CancelWorkflow() })
+		b.ExecuteWorkflow(temporal.WorkflowName, temporal.Input{Session: "s", Prompt: "go"})
+		if err := b.GetWorkflowError(); !sdk.IsCanceledError(errors.Unwrap(err)) {
+			t.Error(err)
+		}
+		if text := b.store.text(t, "s"); !strings.HasSuffix(text, "end interrupted\n") {
+			t.Error(text)
+		}
+	})
+	t.Run("decision", func(t *testing.T) {
+		b := newBench(t, agent.Options{Model: scripted.Say(call("write", "x"))})
+		b.RegisterDelayedCallback(b.CancelWorkflow, time.Hour)
+		b.ExecuteWorkflow(temporal.WorkflowName, temporal.Input{Session: "s", Prompt: "go"})
+		if text := b.store.text(t, "s"); !strings.HasSuffix(text, "end interrupted\n") || len(b.ran) > 0 {
+			t.Error(text)
+		}
+	})
+}
+
+// A call whose entries cannot be kept is not made.
+func TestNoRecordNoCall(t *testing.T) {
+	b := newBench(t, agent.Options{Model: scripted.Say(call("write", "x"), "done")})
+	b.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
+		b.store.mu.Lock()
+		defer b.store.mu.Unlock()
+		if b.store.down = nil; info.ActivityType.Name == "mylm.tool" {
+			b.store.down = errors.New("the database is down")
+		}
+	})
+	b.run(t, temporal.Input{Prompt: "go", Allow: tools.Writes})
+	if text := b.store.text(t, "s"); len(b.ran) > 0 || !strings.Contains(text, "the database is down") || strings.Contains(text, "unknown=true") {
+		t.Errorf("ran %v\n%s", b.ran, text)
+	}
+}
+
+func TestRefusedOptions(t *testing.T) {
+	_, err := temporal.New(agent.Options{Model: scripted.Say("x"), MaxTime: time.Second}, &store{})
+	if err == nil {
+		t.Error("MaxTime is accepted")
+	}
+}

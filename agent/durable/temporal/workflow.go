@@ -1,0 +1,206 @@
+package temporal
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	sdk "go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"mylm/agent"
+	"mylm/providers"
+	"mylm/tools"
+)
+
+// Workflow is one run, in the coroutine of a workflow.
+func (r *Runs) Workflow(ctx workflow.Context, in Input) (Output, error) {
+	session := cmp.Or(in.Session, workflow.GetInfo(ctx).WorkflowExecution.ID)
+	run, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	e := &effects{runs: r, ctx: ctx, cancel: cancel, session: session, allow: in.Allow | tools.Reads | tools.Remembers}
+	o := r.opts
+	o.Tries, o.Hooks, o.Recorder = 1, agent.Hooks{}, e
+	o.Effects = func(*agent.Session, agent.Effects) agent.Effects { return e }
+	a, err := agent.New(o)
+	if err != nil {
+		return Output{}, err
+	}
+	if err := e.listen(); err != nil {
+		return Output{}, err
+	}
+	result, _ := agent.Collect(a.Run(run, &agent.Session{ID: session}, in.Prompt))
+	if err := e.flush(); err != nil {
+		return Output{}, err
+	}
+	if err := ctx.Err(); err != nil && result.StopReason == agent.StopInterrupted {
+		return Output{}, err
+	}
+	out := Output{Session: session, Run: result.Run, Entries: e.last, Status: result.Status, StopReason: result.StopReason, Turns: result.Turns}
+	if result.Err != nil {
+		out.Error = result.Err.Error()
+	}
+	return out, nil
+}
+
+// effects are those of a run in a workflow: activities, timers and updates. As a
+// Recorder they keep entries until the next activity, which appends them before it does
+// anything else; the history has what makes them again.
+type effects struct {
+	runs    *Runs
+	ctx     workflow.Context
+	cancel  context.CancelCauseFunc // of the run
+	session string
+	allow   tools.Effect
+	ids     int
+	last    int           // entries
+	pending []agent.Entry // that no activity is known to have appended
+
+	waiting *agent.ApprovalRequest
+	decided *agent.Decision
+}
+
+var _ agent.Elsewhere = (*effects)(nil)
+
+// Elsewhere implements agent.Elsewhere.
+func (e *effects) Elsewhere() {}
+
+// Append implements agent.Recorder.
+func (e *effects) Append(_ context.Context, entry agent.Entry) error {
+	e.pending, e.last = append(e.pending, entry), entry.Seq
+	return nil
+}
+
+// flush appends what is pending, also of a cancelled run.
+func (e *effects) flush() error {
+	if len(e.pending) == 0 {
+		return nil
+	}
+	ctx, cancel := workflow.NewDisconnectedContext(e.ctx)
+	defer cancel()
+	err := workflow.ExecuteActivity(recordActivity.in(ctx, 0), recordActivity.name, entries{e.session, e.pending}).Get(ctx, nil)
+	if err == nil {
+		e.pending = nil
+	}
+	return err
+}
+
+// do has an activity done. If the workflow was cancelled, so is the run.
+func (e *effects) do(rule rule, more time.Duration, result, input any) error {
+	n := len(e.pending)
+	err := workflow.ExecuteActivity(rule.in(e.ctx, more), rule.name, input).Get(e.ctx, result)
+	if err == nil {
+		e.pending = e.pending[n:]
+	}
+	return e.checked(err)
+}
+
+// checked cancels the run if the workflow was cancelled.
+func (e *effects) checked(err error) error {
+	if e.ctx.Err() == nil {
+		return err
+	}
+	e.cancel(context.Canceled)
+	if sdk.IsCanceledError(err) {
+		return context.Canceled
+	}
+	return err
+}
+
+func (e *effects) entries() entries { return entries{e.session, e.pending} }
+
+func (e *effects) Model(_ context.Context, q agent.ModelRequest) iter.Seq2[providers.Chunk, error] {
+	return func(yield func(providers.Chunk, error) bool) {
+		var got reply
+		if err := e.do(modelActivity, 0, &got, modelInput{e.entries(), q}); err != nil {
+			yield(providers.Chunk{}, err)
+			return
+		}
+		for _, c := range got.Chunks {
+			if !yield(c, nil) {
+				return
+			}
+		}
+		if err := got.err(); err != nil {
+			yield(providers.Chunk{}, err)
+		}
+	}
+}
+
+func (e *effects) Tool(_ context.Context, q agent.ToolRequest) (o tools.Outcome) {
+	rule := effectActivity
+	if q.Effect.OnlyReads() {
+		rule = readActivity
+	}
+	limit := cmp.Or(e.runs.opts.Tools.Lookup(q.Name).Timeout, e.runs.opts.ToolTimeout, 30*time.Second)
+	err := e.do(rule, limit, &o, toolInput{e.entries(), q})
+	var failed *sdk.ApplicationError
+	switch {
+	case err == nil:
+		return o
+	case q.Effect.OnlyReads(), errors.As(err, &failed) && failed.Type() == notRun:
+		return tools.Outcome{Error: "the call was not run: " + err.Error()}
+	}
+	return tools.Outcome{Error: e.runs.unknown, Unknown: true}
+}
+
+func (e *effects) Info(context.Context) (info providers.Info, err error) {
+	return info, e.do(infoActivity, 0, &info, e.entries())
+}
+
+// Ask waits for a decision on what is not allowed without one.
+func (e *effects) Ask(_ context.Context, q agent.ApprovalRequest) (agent.Decision, error) {
+	if q.Effect.OnlyReads() || q.Effect&^e.allow == 0 && !q.Tainted {
+		return agent.Decision{Verdict: agent.Allow}, nil
+	}
+	if err := e.flush(); err != nil { // who decides can read what led to it
+		return agent.Decision{}, err
+	}
+	e.waiting, e.decided = &q, nil
+	defer func() { e.waiting = nil }()
+	if err := workflow.Await(e.ctx, func() bool { return e.decided != nil }); err != nil {
+		return agent.Decision{}, e.checked(err)
+	}
+	return *e.decided, nil
+}
+
+// listen sets up the update and the query about decisions.
+func (e *effects) listen() error {
+	err := workflow.SetQueryHandler(e.ctx, QueryWaiting, func() (*agent.ApprovalRequest, error) { return e.waiting, nil })
+	if err != nil {
+		return err
+	}
+	return workflow.SetUpdateHandlerWithOptions(e.ctx, UpdateDecide, func(_ workflow.Context, d Decision) error {
+		e.decided = &d.Decision
+		return nil
+	}, workflow.UpdateHandlerOptions{Validator: func(d Decision) error {
+		switch {
+		case e.waiting == nil || e.decided != nil:
+			return errors.New("no call waits for a decision")
+		case e.waiting.Call != d.Call:
+			return fmt.Errorf("the call that waits for a decision is %s, not %s", e.waiting.Call, d.Call)
+		}
+		return nil
+	}})
+}
+
+func (e *effects) Now() time.Time { return workflow.Now(e.ctx) }
+
+func (e *effects) Sleep(_ context.Context, d time.Duration) error {
+	return e.checked(workflow.Sleep(e.ctx, d))
+}
+
+// NewID returns names that follow from the workflow's first run, so that one that is
+// reset has the same.
+func (e *effects) NewID() string {
+	info := workflow.GetInfo(e.ctx)
+	e.ids++
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d", info.Namespace, cmp.Or(info.OriginalRunID, info.WorkflowExecution.RunID), e.ids))
+	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:13])
+}
