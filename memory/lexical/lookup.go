@@ -3,7 +3,6 @@ package lexical
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -120,33 +119,4 @@ func (s *search) fetch(ctx context.Context, t *term) error {
 // since the facts were read, and is then, too.
 func (s *search) lacks(p Posting) bool {
 	return p.Count == 0 || int(p.Doc) >= len(s.has) || !s.has[p.Doc]
-}
-
-var numberedName = regexp.MustCompile(`^([A-Za-z]+)[-_.]?([0-9]+)$`)
-
-// shortNumber is how many digits a number has that means nothing without its name.
-const shortNumber = 2
-
-// tellNumbersApart takes from the parts of a name with a number, such as db03, the
-// documents that do not hold both: db in db02, and 03 anywhere.
-func (s *search) tellNumbersApart(ctx context.Context) error {
-	for i := range s.terms {
-		t := &s.terms[i]
-		m := numberedName.FindStringSubmatch(t.word)
-		if m == nil {
-			continue
-		}
-		name, other := stemOf(strings.ToLower(m[1])), term{text: m[2]}
-		switch {
-		case t.text == m[2] && len(m[2]) <= shortNumber:
-			other.text = name
-		case t.text != name:
-			continue
-		}
-		if err := s.fetch(ctx, &other); err != nil {
-			return err
-		}
-		t.postings = slices.DeleteFunc(slices.Clone(t.postings), func(p Posting) bool { return !holds(other.postings, p.Doc) })
-	}
-	return nil
 }
