@@ -3,8 +3,6 @@ package calling
 import (
 	"errors"
 	"fmt"
-	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -93,28 +91,11 @@ func (a *alternatives) follow(ref string) (int, error) {
 	case known:
 		return n, nil
 	}
-	target, ok := referred(a.root, ref)
-	switch {
-	case !ok:
-		return 0, fmt.Errorf("the reference %q is not one to a place in the schema, such as #/$defs/name", ref)
-	case target == nil:
-		return 0, fmt.Errorf("the reference %q leads nowhere", ref)
-	}
-	a.known[ref] = 0
-	n, err := a.count(target)
-	a.known[ref] = n
-	return n, err
-}
-
-// referred is what a reference to a place in root leads to, nil if there is nothing. It is
-// not ok if the reference leads elsewhere.
-func referred(root any, ref string) (target any, ok bool) {
 	path, ok := strings.CutPrefix(ref, "#")
-	path, err := url.PathUnescape(path)
-	if !ok || err != nil || path != "" && path[0] != '/' {
-		return nil, false
+	if !ok || path != "" && path[0] != '/' {
+		return 0, fmt.Errorf("the reference %q is not one to a place in the schema, such as #/$defs/name", ref)
 	}
-	target = root
+	target := a.root
 	for _, step := range strings.Split(path, "/")[1:] {
 		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
 		switch at := target.(type) {
@@ -125,43 +106,13 @@ func referred(root any, ref string) (target any, ok bool) {
 			if i, err := strconv.Atoi(step); err == nil && 0 <= i && i < len(at) {
 				target = at[i]
 			}
-		default:
-			target = nil
 		}
 	}
-	return target, true
-}
-
-// noSchemas are keywords whose values are data, where a reference is none.
-var noSchemas = []string{"enum", "const", "default", "example", "examples"}
-
-// dangling is a reference in v to a place that root lacks; "": there is none. A schema
-// with an $id is its own root: it is not looked into.
-func dangling(root, v any) (ref string) {
-	switch v := v.(type) {
-	case map[string]any:
-		if _, own := v["$id"].(string); own {
-			return ""
-		}
-		if ref, _ = v["$ref"].(string); ref != "" {
-			if target, ok := referred(root, ref); ok && target == nil {
-				return ref
-			}
-		}
-		for key, in := range v {
-			if slices.Contains(noSchemas, key) || strings.HasPrefix(key, "x-") {
-				continue
-			}
-			if ref = dangling(root, in); ref != "" {
-				return ref
-			}
-		}
-	case []any:
-		for _, in := range v {
-			if ref = dangling(root, in); ref != "" {
-				return ref
-			}
-		}
+	if target == nil {
+		return 0, fmt.Errorf("the reference %q leads nowhere", ref)
 	}
-	return ""
+	a.known[ref] = 0
+	n, err := a.count(target)
+	a.known[ref] = n
+	return n, err
 }

@@ -51,14 +51,6 @@ func newToolset(all []Tool) (*toolset, error) {
 			return nil, bad(where, "the schema of %s is not a JSON object", t.Name)
 		}
 		t.Schema = compact.Bytes()
-		if bytes.Contains(t.Schema, []byte(`"$ref":`)) {
-			var root map[string]any
-			_ = json.Unmarshal(t.Schema, &root) // it was compacted, so it is JSON
-			delete(root, "$id")                 // of the whole
-			if ref := dangling(root, root); ref != "" {
-				return nil, bad(where, "the schema of %s has the reference %q, which leads nowhere", t.Name, ref)
-			}
-		}
 		set.names = append(set.names, t.Name)
 		set.byName[t.Name] = &offer{t, sync.OnceValues(func() (closed, open *jsonschema.Schema) {
 			return parseLenient(t.Schema), opened(parseLenient(t.Schema))

@@ -26,7 +26,7 @@ func (x *Exchange) Failure(err error) *providers.Error {
 	defer x.mu.Unlock()
 	e := x.failure(err)
 	if e != nil {
-		e.Backend, e.Usage = cmp.Or(e.Backend, x.Server.Name), x.reply.Usage
+		e.Backend, e.Usage = cmp.Or(e.Backend, x.Server.Name), cmp.Or(e.Usage, x.reply.Usage)
 	}
 	return e
 }
