@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+	"unicode/utf8"
 )
 
 // mayObserve reports whether a line may begin like a result: with a bracket, or, behind
@@ -73,7 +74,8 @@ func (f *finder) observed(s string) (g guess) {
 	}
 	words := f.nameless(line)
 	var m []string
-	if !f.d.opts.Ran {
+	first, _, ended := strings.Cut(words, "\n")
+	if !f.d.opts.Ran && !list && (!ended || words[0] >= utf8.RuneSelf || strings.ContainsAny(first, ":：-=*_(#")) { // a whole line has a mark
 		m = spokenLabel().FindStringSubmatch(words)
 	}
 	begin := fold(strings.TrimLeftFunc(words, func(r rune) bool { return !unicode.IsLetter(r) }))
@@ -84,7 +86,7 @@ func (f *finder) observed(s string) (g guess) {
 		_, called = f.d.declared(tidyName(value))
 	}
 	switch {
-	case strings.HasPrefix(s, label), resultLabel().MatchString(words),
+	case strings.HasPrefix(s, label), strings.IndexByte("[TF\xe2", words[0]) >= 0 && resultLabel().MatchString(words),
 		list && known && slices.ContainsFunc(shortLabels, func(label string) bool { return strings.HasPrefix(after, label) }),
 		m != nil && (m[3] != "" || m[4]+m[5] != "" && m[1]+m[2] != ""),
 		!f.d.opts.Ran && whole && role && value != "" && !called:
