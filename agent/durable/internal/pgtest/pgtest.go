@@ -30,6 +30,9 @@ const (
 	Password  = "not a secret"
 )
 
+// port is part of the socket's name, whatever PGPORT says.
+const port = "5432"
+
 // server is the one of this process.
 type server struct {
 	dir  string // of its socket, and below it its data
@@ -117,7 +120,7 @@ func As(t testing.TB, address, role, password string) string {
 }
 
 func (s *server) address(role, database string) string {
-	u := url.URL{Scheme: "postgres", User: url.UserPassword(role, Password), Path: "/" + database, RawQuery: url.Values{"host": {s.dir}}.Encode()}
+	u := url.URL{Scheme: "postgres", User: url.UserPassword(role, Password), Path: "/" + database, RawQuery: url.Values{"host": {s.dir}, "port": {port}}.Encode()}
 	return u.String()
 }
 
@@ -134,9 +137,19 @@ func (s *server) exec(database, statement string) error {
 	return err
 }
 
-// begin makes a server that loses everything with its machine: that is quicker.
+// place is where a server's directory can be: the path of a socket has about a hundred
+// bytes, and where root began the server nobody has to get there.
+func place() string {
+	if dir := os.TempDir(); os.Geteuid() != 0 && len(dir) < 70 {
+		return dir
+	}
+	return "/tmp"
+}
+
+// begin makes a server that loses everything with its machine: that is quicker. It needs
+// nothing of /dev/shm, which is small in containers, and leaves nothing there when killed.
 func begin() (*server, error) {
-	dir, err := os.MkdirTemp("", "pgtest")
+	dir, err := os.MkdirTemp(place(), "pgtest")
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +163,7 @@ func begin() (*server, error) {
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("initdb: %w (root's tests run it as nobody, who has to be able to read %s)\n%s", err, os.Getenv(binEnv), out)
 	}
-	s.cmd = s.command("postgres", "-D", data, "-k", dir, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "synchronous_commit=off",
+	s.cmd = s.command("postgres", "-D", data, "-k", dir, "-p", port, "-c", "listen_addresses=", "-c", "dynamic_shared_memory_type=mmap", "-c", "fsync=off", "-c", "synchronous_commit=off",
 		"-c", "full_page_writes=off", "-c", "max_connections=200", "-c", "jit=off", "-c", "logging_collector=off")
 	log, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
