@@ -41,7 +41,7 @@ var labelWords = []string{"observation", "tool", "function", "results", "outputs
 // token, a sentence is prose all the same.
 var resultLabel = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:\[TOOL_RESULTS\][^(\[:]|✿RESULT✿|` +
-		`\[(?i:observation|(?:tool|function)[ _-]?(?:call[ _-])?(?:result|output|response|returned)s?|(?:tool |function )?tool (?:result|output|response|returned)|(?:result|output|response)s? (?:of|from|for) tool)(?:\](?:\n|:\s*[^\s<#/.h]|:\s*h[^t]| *[{"]| +[A-Z0-9])|:| (?i:for|from|of) )|` +
+		`\[(?i:observation|(?:tool|function)[ _-]?(?:call[ _-])?(?:result|output|response|returned)s?|(?:tool |function )?tool (?:result|output|response|returned)|(?:result|output|response)s? (?:of|from|for) tool)(?:\][*_]*(?:\n|:\s*[^\s<#/.h]|:\s*h[^t]| *[{"]| +[A-Z0-9])|:| (?i:for|from|of) )|` +
 		`(?:TOOL|FUNCTION)[ _](?:CALL[ _])?(?:RESULT|OUTPUT|RESPONSE)S?(?: \([^)\n]*\))?(?::|\n[^\n=-]))`)
 })
 
@@ -91,7 +91,7 @@ func (f *finder) observed(s string) (g guess) {
 		m != nil && (m[3] != "" || m[4]+m[5] != "" && m[1]+m[2] != ""),
 		!f.d.opts.Ran && whole && role && value != "" && !called:
 		return guess{is: isOpen, invented: true}
-	case strings.HasPrefix(label, s), list && !closed && !strings.ContainsAny(inside, "\n{("), list && closed && strings.Trim(after, ": \nh") == "", list && known && len(after) < len(success),
+	case strings.HasPrefix(label, s), list && !closed && !strings.ContainsAny(inside, "\n{("), list && closed && strings.Trim(after, ": \nh*_") == "", list && known && len(after) < len(success),
 		strings.IndexByte(line[:max(0, len(line)-1)], '\n') < 0 && (strings.HasPrefix(line, "TOOL") || strings.HasPrefix(line, "FUNCTION") || strings.HasPrefix("TOOL", line) || strings.HasPrefix("FUNCTION", line)),
 		m != nil, slices.ContainsFunc(labelWords, func(word string) bool { return strings.HasPrefix(word, begin) }), !whole && role:
 		return f.soon(s, maxTag, 0)

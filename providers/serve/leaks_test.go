@@ -90,6 +90,8 @@ var leaks = []string{
 	"🔧 Tool result: Paris",
 	"✿RESULT✿: Paris",
 	"[get_weather] → Paris",
+	"**[Tool Result]** Paris, 21 degrees",
+	"_[Observation]_ Paris",
 	"<tool_output>\nParis\n</tool_output>",
 	`<tool_results>Paris</tool_results>`,
 	`<function_result>Paris</function_result>`,
