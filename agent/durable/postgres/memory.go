@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -49,7 +48,7 @@ func checkTenant(name string) error {
 }
 
 // backend is what PostgreSQL does in its own way.
-type backend struct{ indexed sync.Map } // lengths of vectors whose index is known to exist
+type backend struct{}
 
 var _ memory.Backend = (*backend)(nil)
 
@@ -64,10 +63,15 @@ func (*backend) Size(ctx context.Context, tx *sql.Tx) (n int64, err error) {
 }
 
 // PutVector implements memory.Backend. The first vector of a length makes the index of
-// those: an HNSW index is of vectors of one length.
-func (b *backend) PutVector(ctx context.Context, tx *sql.Tx, embedder, document int64, vector []float32) error {
+// those: an HNSW index is of vectors of one length. To ask for one that is there with
+// IF NOT EXISTS would wait for all who write vectors.
+func (*backend) PutVector(ctx context.Context, tx *sql.Tx, embedder, document int64, vector []float32) error {
 	if n := len(vector); n <= maxIndexed {
-		if _, ok := b.indexed.Load(n); !ok {
+		var there bool
+		if err := tx.QueryRowContext(ctx, "SELECT to_regclass(?) IS NOT NULL", fmt.Sprintf("vectors_hnsw_%d", n)).Scan(&there); err != nil {
+			return err
+		}
+		if !there {
 			// Two that make it at once would both fail to find it.
 			if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock(hashtextextended('mylm.vectors', 0))"); err != nil {
 				return err
@@ -103,28 +107,37 @@ func numbers(documents []uint32) []int64 {
 	return all
 }
 
-// Nearest implements memory.Backend. It reads the index as far as it takes to find k
-// documents that the condition selects.
-func (*backend) Nearest(ctx context.Context, tx *sql.Tx, embedder int64, vector []float32, where string, args []any, k int) ([]lexical.Hit, error) {
-	_, err := tx.ExecContext(ctx, "SELECT set_config('hnsw.iterative_scan', 'strict_order', true), set_config('hnsw.ef_search', '100', true)")
-	if err != nil {
-		return nil, err
-	}
-	var hits []lexical.Hit
-	rows, err := tx.QueryContext(ctx, nearest(len(vector), where), slices.Concat([]any{pgvector.NewHalfVector(vector), embedder}, args, []any{k})...)
-	return hits, scan(rows, err, func(document uint32, near float32) {
-		if near > 0 {
-			hits = append(hits, lexical.Hit{Doc: document, Similarity: near})
+// Nearest implements memory.Backend. It reads the index until it has k documents that
+// the condition selects, and compares all that it selects where pgvector stops before.
+func (*backend) Nearest(ctx context.Context, tx *sql.Tx, embedder int64, vector []float32, where string, args []any, k int) (hits []lexical.Hit, err error) {
+	_, err = tx.ExecContext(ctx, "SELECT set_config('hnsw.iterative_scan', 'strict_order', true), set_config('hnsw.ef_search', '100', true)")
+	indexed := fmt.Sprintf("data::halfvec(%d)", len(vector)) // as the index has it
+	for _, data := range []string{indexed, "data"} {
+		if err != nil {
+			return nil, err
 		}
-	})
+		found := 0
+		hits = nil
+		rows, failed := tx.QueryContext(ctx, nearest(data, len(vector), where), slices.Concat([]any{pgvector.NewHalfVector(vector), embedder}, args, []any{k})...)
+		err = scan(rows, failed, func(document uint32, near float32) {
+			found++
+			if near > 0 {
+				hits = append(hits, lexical.Hit{Doc: document, Similarity: near})
+			}
+		})
+		if found == k {
+			break
+		}
+	}
+	return hits, err
 }
 
 // nearest is the statement of Nearest: its parameters are the vector, the embedder,
 // those of the condition, and k. The index is used where it repeats what that is of.
-func nearest(dimension int, where string) string {
+func nearest(data string, dimension int, where string) string {
 	return fmt.Sprintf(`SELECT num, 1 - distance FROM (
-		SELECT num, data::halfvec(%[1]d) <=> ? AS distance FROM vectors JOIN documents USING (tenant, num)
-		WHERE vector_dims(data) = %[1]d AND embedder = ? AND %[2]s ORDER BY distance LIMIT ?) AS nearest ORDER BY distance, num`, dimension, where)
+		SELECT num, %s <=> ? AS distance FROM vectors JOIN documents USING (tenant, num)
+		WHERE vector_dims(data) = %d AND embedder = ? AND %s ORDER BY distance LIMIT ?) AS nearest ORDER BY distance, num`, data, dimension, where)
 }
 
 // scan calls f with rows of a document and how near it is. Zeros are near to nothing,

@@ -267,6 +267,48 @@ func TestHNSW(t *testing.T) {
 	}
 }
 
+// Tenants that embed wait for others only to make the index of a length.
+func TestEmbedAtOnce(t *testing.T) {
+	address := migrated(t)
+	db := open(t, address)
+	filled(t, tenant(t, db, "one"), 1)
+	other, err := db.Memory(t.Context(), "other", memory.Options{Wait: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	conn, err := pgx.Connect(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	tx, err := conn.Begin(t.Context()) // as that of another tenant that embeds
+	if err == nil {
+		_, err = tx.Exec(t.Context(), "LOCK vectors IN ROW EXCLUSIVE MODE")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	filled(t, other, 1)
+}
+
+// The index is read to a limit of pgvector's; what is behind it is found all the same.
+func TestNearestBehindOthers(t *testing.T) {
+	address := migrated(t)
+	name := address[strings.LastIndex(address, "/")+1 : strings.LastIndex(address, "?")]
+	for _, setting := range []string{"hnsw.max_scan_tuples = 1", "enable_sort = off"} { // so that the index is preferred
+		pgtest.Administer(t, address, "ALTER DATABASE "+name+" SET "+setting)
+	}
+	store := tenant(t, open(t, address), "")
+	filled(t, store, 3000)
+	for i := range 150 {
+		q := memory.Query{Text: "silvrygrden wintryhrbours", Sessions: []string{fmt.Sprint(i)}, Limit: 10} // no word of it is there
+		if hits, err := store.Search(t.Context(), q); err != nil || len(hits) != 10 {
+			t.Errorf("%d hits in session %d, %v", len(hits), i, err)
+		}
+	}
+}
+
 // What is forgotten is in no row of any table.
 func TestForgetLeavesNothing(t *testing.T) {
 	address := migrated(t)
