@@ -3,17 +3,22 @@ package temporal_test
 import (
 	"context"
 	"flag"
+	"fmt"
 	"iter"
 	"os"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	common "go.temporal.io/api/common/v1"
 	enums "go.temporal.io/api/enums/v1"
 	history "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/temporalproto"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 
@@ -21,6 +26,7 @@ import (
 	"mylm/agent/durable/temporal"
 	"mylm/providers"
 	"mylm/providers/scripted"
+	"mylm/tools"
 )
 
 var record = flag.String("record", "", "write the history of the recorded run to this file")
@@ -62,8 +68,8 @@ type workflows struct{ worker.WorkflowReplayer }
 
 func (workflows) RegisterActivityWithOptions(any, activity.RegisterOptions) {}
 
-// server starts a development server of Temporal's on loopback.
-func server(t *testing.T) client.Client {
+// server starts a development server of Temporal's on loopback, and connects to it.
+func server(t *testing.T, o client.Options) client.Client {
 	path := os.Getenv("TEMPORAL_TEST_BIN")
 	if path == "" {
 		if os.Getenv("TEMPORAL_TEST_REQUIRED") != "" {
@@ -71,9 +77,8 @@ func server(t *testing.T) client.Client {
 		}
 		t.Skip("TEMPORAL_TEST_BIN names no server of Temporal's: see scripts/get-temporal")
 	}
-	s, err := testsuite.StartDevServer(t.Context(), testsuite.DevServerOptions{
-		ExistingPath: path, LogLevel: "error", ClientOptions: &client.Options{Identity: "test"},
-	})
+	o.Identity = "test"
+	s, err := testsuite.StartDevServer(t.Context(), testsuite.DevServerOptions{ExistingPath: path, LogLevel: "error", ClientOptions: &o})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +124,7 @@ func waiting(t *testing.T, c client.Client, id string) *agent.ApprovalRequest {
 // A run begun by one worker is finished by another, with a decision in between, and its
 // history runs again.
 func TestServer(t *testing.T) {
-	c, store := server(t), &store{}
+	c, store := server(t, client.Options{}), &store{}
 	first, runs := script(t, store)
 	w := work(t, c, runs)
 	run := start(t, c, temporal.Input{Session: "s", Prompt: "go"})
@@ -188,7 +193,7 @@ func TestServer(t *testing.T) {
 
 // A run that is cancelled ends its model call.
 func TestServerCancel(t *testing.T) {
-	c, store := server(t), &store{}
+	c, store := server(t, client.Options{}), &store{}
 	m := &hanging{began: make(chan struct{}), ended: make(chan struct{})}
 	runs, err := temporal.New(agent.Options{Model: m}, store)
 	if err != nil {
@@ -218,4 +223,78 @@ func (m *hanging) Generate(ctx context.Context, _ providers.Request) iter.Seq2[p
 		close(m.ended)
 		yield(providers.Chunk{}, ctx.Err())
 	}
+}
+
+// With an ExternalStorage the history of a run grows by little more than references,
+// however long the results are.
+func TestServerHistory(t *testing.T) {
+	storage := &payloads{}
+	c, store := server(t, client.Options{ExternalStorage: converter.ExternalStorage{Drivers: []converter.StorageDriver{storage}, PayloadSizeThreshold: 512}}), &store{}
+	const turns = 20
+	var says []string
+	for i := range turns - 1 {
+		says = append(says, call("long", fmt.Sprint(i)))
+	}
+	long, err := tools.New("long", "Reads much.", tools.Reads, func(_ context.Context, i in) (tools.Result, error) {
+		return tools.Result{Text: strings.Repeat(i.Text+" is long. ", 5000)}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry, err := tools.NewRegistry(long)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs, err := temporal.New(agent.Options{Model: scripted.Say(append(says, "done")...), Tools: registry, MaxTurns: turns, SummarizeAfterTurns: agent.Off}, store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer work(t, c, runs).Stop()
+	began := time.Now()
+	run := start(t, c, temporal.Input{Session: "s", Prompt: "go"})
+	var out temporal.Output
+	if err := run.Get(t.Context(), &out); err != nil || out.Turns != turns || out.StopReason != agent.StopComplete {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	d, err := c.DescribeWorkflow(t.Context(), "s", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	info := d.RawResponse.GetWorkflowExecutionInfo()
+	t.Logf("%d events, %d bytes, %d payloads elsewhere, in %v", info.GetHistoryLength(), info.GetHistorySizeBytes(), len(storage.all), time.Since(began))
+	if size := info.GetHistorySizeBytes() / turns; size > 3<<10 {
+		t.Errorf("the history has %d bytes a turn", size)
+	}
+}
+
+// payloads is an external storage in memory.
+type payloads struct {
+	mu  sync.Mutex
+	all []*common.Payload
+}
+
+func (*payloads) Name() string { return "memory" }
+func (*payloads) Type() string { return "memory" }
+
+func (p *payloads) Store(_ converter.StorageDriverStoreContext, all []*common.Payload) (claims []converter.StorageDriverClaim, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, one := range all {
+		claims = append(claims, converter.StorageDriverClaim{ClaimData: map[string]string{"n": strconv.Itoa(len(p.all))}})
+		p.all = append(p.all, one)
+	}
+	return claims, nil
+}
+
+func (p *payloads) Retrieve(_ converter.StorageDriverRetrieveContext, claims []converter.StorageDriverClaim) (all []*common.Payload, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, claim := range claims {
+		n, err := strconv.Atoi(claim.ClaimData["n"])
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p.all[n])
+	}
+	return all, nil
 }
