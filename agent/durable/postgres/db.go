@@ -31,8 +31,8 @@ var (
 	ErrPrivileged = errors.New("the role sees all tenants")
 	// ErrNoVector: the database lacks the extension pgvector, and the role may not create it.
 	ErrNoVector = errors.New("the database lacks the extension vector (pgvector)")
-	// ErrTenant: the name of a tenant is too long, or no text.
-	ErrTenant = errors.New("a tenant has a name of at most 200 bytes")
+	// ErrTenant: the name of a tenant is empty, too long, or no text.
+	ErrTenant = errors.New("a tenant has a name of 1 to 200 bytes")
 )
 
 // DB is a database with the tables of this package. It is safe for concurrent use.

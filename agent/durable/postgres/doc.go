@@ -15,7 +15,7 @@
 //
 // A tenant is whom rows belong to: a team, a customer. Its memory and its sessions are
 // found under its name alone. PostgreSQL itself sees to that, by row-level security: a
-// statement that names no tenant fails, and one that names another finds nothing. A
+// statement that names another, or none, finds nothing or fails. A
 // superuser is exempt from it, so Open refuses one.
 //
 // The store is a memory.Store: the statements, the index of words and the ranking are

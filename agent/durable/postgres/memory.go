@@ -41,7 +41,7 @@ func (db *DB) Memory(ctx context.Context, tenant string, o memory.Options) (*mem
 }
 
 func checkTenant(name string) error {
-	if len(name) > 200 || !utf8.ValidString(name) || strings.ContainsRune(name, 0) {
+	if name == "" || len(name) > 200 || !utf8.ValidString(name) || strings.ContainsRune(name, 0) {
 		return fmt.Errorf("%w: %.40q has %d", ErrTenant, name, len(name))
 	}
 	return nil

@@ -134,6 +134,14 @@ func TestTenants(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// On a connection that has had a tenant the setting is empty after it.
+	var seen int
+	if err := conn.QueryRow(t.Context(), "SELECT count(*) FROM documents").Scan(&seen); seen != 0 {
+		t.Errorf("after a tenant, %d documents, %v", seen, err)
+	}
+	if _, err := conn.Exec(t.Context(), "INSERT INTO state DEFAULT VALUES"); err == nil {
+		t.Error("after a tenant, a row of none can be made")
+	}
 	fresh, err := pgx.Connect(t.Context(), address)
 	if err != nil {
 		t.Fatal(err)
@@ -195,7 +203,7 @@ func filled(t *testing.T, store *memory.Store, n int) {
 
 // A database finds what a file finds, with the same reasons, by words and by vectors.
 func TestSameAsFile(t *testing.T) {
-	inFile, inDatabase := file(t), tenant(t, open(t, migrated(t)), "")
+	inFile, inDatabase := file(t), tenant(t, open(t, migrated(t)), "t")
 	filled(t, inFile, 700)
 	filled(t, inDatabase, 700)
 	for _, text := range []string{"copper heron", "where is the violin?", "number 512", "hreon lamp", "silvery gardens in wintery harbours"} {
@@ -299,7 +307,7 @@ func TestNearestBehindOthers(t *testing.T) {
 	for _, setting := range []string{"hnsw.max_scan_tuples = 1", "enable_sort = off"} { // so that the index is preferred
 		pgtest.Administer(t, address, "ALTER DATABASE "+name+" SET "+setting)
 	}
-	store := tenant(t, open(t, address), "")
+	store := tenant(t, open(t, address), "t")
 	filled(t, store, 3000)
 	for i := range 150 {
 		q := memory.Query{Text: "silvrygrden wintryhrbours", Sessions: []string{fmt.Sprint(i)}, Limit: 10} // no word of it is there
@@ -312,7 +320,7 @@ func TestNearestBehindOthers(t *testing.T) {
 // What is forgotten is in no row of any table.
 func TestForgetLeavesNothing(t *testing.T) {
 	address := migrated(t)
-	store := tenant(t, open(t, address), "")
+	store := tenant(t, open(t, address), "t")
 	filled(t, store, 600) // more than one segment
 	d, err := store.Add(t.Context(), memory.Document{Text: "zyxwords of Zebedee", Speaker: "Zebedee", Session: "zyxsession", Project: "zyxproject", Source: "zyxsource", Tags: []string{"zyxtag"}})
 	if err == nil {
@@ -330,7 +338,7 @@ func TestForgetLeavesNothing(t *testing.T) {
 	}
 	defer conn.Close(context.Background())
 	traces := func() (found []string) {
-		if _, err := conn.Exec(t.Context(), "SELECT set_config('mylm.tenant', '', false)"); err != nil {
+		if _, err := conn.Exec(t.Context(), "SELECT set_config('mylm.tenant', 't', false)"); err != nil {
 			t.Fatal(err)
 		}
 		for _, table := range []string{"documents", "scopes", "speakers", "chunks", "segments", "vectors"} {
@@ -392,7 +400,7 @@ func TestExportAndImport(t *testing.T) {
 
 // A vector that is not as long as the others makes an index of its own.
 func TestVectorLengths(t *testing.T) {
-	store := tenant(t, open(t, migrated(t)), "")
+	store := tenant(t, open(t, migrated(t)), "t")
 	if _, err := store.Add(t.Context(), made(3)...); err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func TestMigrateAtOnce(t *testing.T) {
 	if again, err := postgres.Migrate(t.Context(), address); again != 0 || err != nil || made.Load() == 0 {
 		t.Errorf("%d migrations, then %d, %v", made.Load(), again, err)
 	}
-	tenant(t, open(t, address), "")
+	tenant(t, open(t, address), "t")
 }
 
 func TestErrors(t *testing.T) {
@@ -79,13 +79,13 @@ func TestErrors(t *testing.T) {
 		}
 	}
 	db := open(t, ready)
-	for _, name := range []string{strings.Repeat("x", 201), "\xff", "a\x00b"} {
+	for _, name := range []string{"", strings.Repeat("x", 201), "\xff", "a\x00b"} {
 		if _, err := db.Memory(t.Context(), name, memory.Options{}); !errors.Is(err, postgres.ErrTenant) {
 			t.Errorf("tenant %.10q: %v", name, err)
 		}
 	}
 	long := memory.Document{Text: "x", Session: base64.StdEncoding.EncodeToString(random(3000))}
-	if _, err := tenant(t, db, "").Add(t.Context(), long); err == nil || !strings.Contains(err.Error(), "2,000 bytes") {
+	if _, err := tenant(t, db, "t").Add(t.Context(), long); err == nil || !strings.Contains(err.Error(), "2,000 bytes") {
 		t.Errorf("a name of %d bytes: %v", len(long.Session), err)
 	}
 }
@@ -131,7 +131,7 @@ func TestBusy(t *testing.T) {
 func TestConnectionsLost(t *testing.T) {
 	address := migrated(t)
 	db := open(t, address)
-	store, record := tenant(t, db, ""), sessions(t, db, "")
+	store, record := tenant(t, db, "t"), sessions(t, db, "t")
 	for i := range 3 {
 		if _, err := store.Search(t.Context(), memory.Query{Text: "x"}); err != nil {
 			t.Errorf("Search %d: %v", i, err)

@@ -169,7 +169,7 @@ func (d dying) Append(ctx context.Context, e agent.Entry) error {
 // writes is not made again. Of two that resume it one is refused before it does anything.
 func TestResumedSessions(t *testing.T) {
 	db := open(t, migrated(t))
-	store := sessions(t, db, "")
+	store := sessions(t, db, "t")
 	replies := []string{"I write. " + call("write", `{"text":"one"}`), "Done."}
 	for from := 3; ; from++ {
 		ran := 0
@@ -215,7 +215,7 @@ func TestResumedSessions(t *testing.T) {
 }
 
 func TestAppendRefuses(t *testing.T) {
-	store := sessions(t, open(t, migrated(t)), "")
+	store := sessions(t, open(t, migrated(t)), "t")
 	entry := func(id string, seq int) agent.Entry {
 		return agent.Entry{Session: id, Seq: seq, Time: time.Now(), Payload: agent.PromptEntry{Text: "x"}}
 	}

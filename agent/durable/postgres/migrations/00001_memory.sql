@@ -90,7 +90,8 @@ CREATE TABLE vectors (
 CREATE INDEX vectors_num ON vectors (tenant, num);
 
 -- A statement sees and changes the rows of the tenant that its transaction names, and
--- fails where it names none. FORCE: so do those of the owner of the tables.
+-- none where it names none: the setting is missing, or empty on a connection that has had
+-- a tenant. FORCE: so do those of the owner of the tables.
 -- +goose StatementBegin
 DO $$
 DECLARE name text;
@@ -98,7 +99,7 @@ BEGIN
 	FOREACH name IN ARRAY ARRAY['documents', 'state', 'scopes', 'speakers', 'segments', 'chunks', 'embedders', 'vectors'] LOOP
 		EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name);
 		EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', name);
-		EXECUTE format('CREATE POLICY tenant ON %I USING (tenant = current_setting(''mylm.tenant''))', name);
+		EXECUTE format('CREATE POLICY tenant ON %I USING (tenant = nullif(current_setting(''mylm.tenant''), ''''))', name);
 	END LOOP;
 END $$;
 -- +goose StatementEnd

@@ -41,7 +41,7 @@ BEGIN
 	FOREACH name IN ARRAY ARRAY['sessions', 'entries', 'pictures'] LOOP
 		EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name);
 		EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', name);
-		EXECUTE format('CREATE POLICY tenant ON %I USING (tenant = current_setting(''mylm.tenant''))', name);
+		EXECUTE format('CREATE POLICY tenant ON %I USING (tenant = nullif(current_setting(''mylm.tenant''), ''''))', name);
 	END LOOP;
 END $$;
 -- +goose StatementEnd
