@@ -68,8 +68,8 @@ type workflows struct{ worker.WorkflowReplayer }
 
 func (workflows) RegisterActivityWithOptions(any, activity.RegisterOptions) {}
 
-// server starts a development server of Temporal's on loopback, and connects to it.
-func server(t *testing.T, o client.Options) client.Client {
+// server starts a development server of Temporal's on loopback, with a client.
+func server(t *testing.T, o client.Options) *testsuite.DevServer {
 	path := os.Getenv("TEMPORAL_TEST_BIN")
 	if path == "" {
 		if os.Getenv("TEMPORAL_TEST_REQUIRED") != "" {
@@ -87,7 +87,7 @@ func server(t *testing.T, o client.Options) client.Client {
 			t.Log(err)
 		}
 	})
-	return s.Client()
+	return s
 }
 
 func work(t *testing.T, c client.Client, runs *temporal.Runs) worker.Worker {
@@ -124,7 +124,7 @@ func waiting(t *testing.T, c client.Client, id string) *agent.ApprovalRequest {
 // A run begun by one worker is finished by another, with a decision in between, and its
 // history runs again.
 func TestServer(t *testing.T) {
-	c, store := server(t, client.Options{}), &store{}
+	c, store := server(t, client.Options{}).Client(), &store{}
 	first, runs := script(t, store)
 	w := work(t, c, runs)
 	run := start(t, c, temporal.Input{Session: "s", Prompt: "go"})
@@ -193,7 +193,7 @@ func TestServer(t *testing.T) {
 
 // A run that is cancelled ends its model call.
 func TestServerCancel(t *testing.T) {
-	c, store := server(t, client.Options{}), &store{}
+	c, store := server(t, client.Options{}).Client(), &store{}
 	m := &hanging{began: make(chan struct{}), ended: make(chan struct{})}
 	runs, err := temporal.New(agent.Options{Model: m}, store)
 	if err != nil {
@@ -229,7 +229,7 @@ func (m *hanging) Generate(ctx context.Context, _ providers.Request) iter.Seq2[p
 // however long the results are.
 func TestServerHistory(t *testing.T) {
 	storage := &payloads{}
-	c, store := server(t, client.Options{ExternalStorage: converter.ExternalStorage{Drivers: []converter.StorageDriver{storage}, PayloadSizeThreshold: 512}}), &store{}
+	c, store := server(t, client.Options{ExternalStorage: converter.ExternalStorage{Drivers: []converter.StorageDriver{storage}, PayloadSizeThreshold: 512}}).Client(), &store{}
 	const turns = 20
 	var says []string
 	for i := range turns - 1 {
