@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -45,11 +46,11 @@ type DB struct{ pool *pgxpool.Pool }
 func Open(ctx context.Context, address string) (*DB, error) {
 	config, err := pgxpool.ParseConfig(address)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrAddress, err)
+		return nil, unread(err)
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrAddress, err)
+		return nil, unread(err)
 	}
 	db := &DB{pool}
 	if err := db.check(ctx); err != nil {
@@ -57,6 +58,13 @@ func Open(ctx context.Context, address string) (*DB, error) {
 		return nil, explain(ctx, err)
 	}
 	return db, nil
+}
+
+// unread says what is wrong with an address, but not the address: what pgx takes for the
+// password, and leaves out, may be a part of it.
+func unread(err error) error {
+	text := err.Error()
+	return fmt.Errorf("%w: %s", ErrAddress, strings.TrimPrefix(text[strings.LastIndexByte(text, '`')+1:], ": "))
 }
 
 // Close ends the connections. Stores of the database cannot be used after it.

@@ -15,8 +15,8 @@
 //
 // A tenant is whom rows belong to: a team, a customer. Its memory and its sessions are
 // found under its name alone. PostgreSQL itself sees to that, by row-level security: a
-// statement that names another, or none, finds nothing or fails. A
-// superuser is exempt from it, so Open refuses one.
+// statement that names another, or none, finds nothing or fails. A superuser is exempt
+// from it, so Open refuses one.
 //
 // The store is a memory.Store: the statements, the index of words and the ranking are
 // those of a file. What PostgreSQL does in its own way is a memory.Backend: one writer

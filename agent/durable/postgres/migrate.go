@@ -32,7 +32,7 @@ func latest() int64 {
 func Migrate(ctx context.Context, address string) (int, error) {
 	config, err := pgx.ParseConfig(address)
 	if err != nil {
-		return 0, fmt.Errorf("%w: %w", ErrAddress, err)
+		return 0, unread(err)
 	}
 	db := stdlib.OpenDB(*config)
 	defer db.Close()

@@ -58,6 +58,8 @@ func TestErrors(t *testing.T) {
 		want          error
 	}{
 		{"no address", "postgres://host:port/x", both, postgres.ErrAddress},
+		{"a password with an @", "postgres://mylm:a@guess@host:port/x", both, postgres.ErrAddress},
+		{"a password with a blank", "host=host password=a guess", both, postgres.ErrAddress},
 		{"no server", "host=" + t.TempDir() + " user=mylm", both, postgres.ErrUnreachable},
 		{"no port", "postgres://mylm@127.0.0.1:1/x", both, postgres.ErrUnreachable},
 		{"wrong password", pgtest.As(t, ready, pgtest.Role, "guess"), both, postgres.ErrPassword},
