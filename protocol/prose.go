@@ -95,9 +95,19 @@ func (f *finder) python(s string) (tool, rest string) {
 	return "", s
 }
 
-// keywords reads the arguments of a call of Python, if s begins with some, and returns
+// positional is literal arguments without their names, which no rule reads: which
+// argument is meant would be a guess.
+var positional = sync.OnceValue(func() *regexp.Regexp {
+	const literal = `\s*(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|-?[0-9.]+|True|False)\s*`
+	return regexp.MustCompile(`^\(` + literal + `(?:,` + literal + `)*\)`)
+})
+
+// keywords reads the arguments of a call of Python, if src begins with some, and returns
 // what is behind them.
 func (f *finder) keywords(src string) (rest string, ok bool) {
+	if m := positional().FindString(f.ahead(src, maxElem)); m != "" {
+		return src[len(m):], true
+	}
 	x := &resolver{d: f.d, cursor: cursor{src: src, pos: min(len(src), 1)}, bare: true}
 	err := try(x.keywords)
 	f.spent += x.pos
