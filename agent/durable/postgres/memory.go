@@ -83,8 +83,24 @@ func (*backend) PutVector(ctx context.Context, tx *sql.Tx, embedder, document in
 		}
 	}
 	_, err := tx.ExecContext(ctx, `INSERT INTO vectors (num, embedder, data) VALUES (?, ?, ?)
-		ON CONFLICT (embedder, num) DO UPDATE SET data = excluded.data`, document, embedder, pgvector.NewHalfVector(vector))
+		ON CONFLICT (embedder, num) DO UPDATE SET data = excluded.data`, document, embedder, half(vector))
 	return err
+}
+
+// half is the direction of a vector, which is all that is compared: its length may be
+// more, or less, than two bytes can say.
+func half(vector []float32) pgvector.HalfVector {
+	var sum float64
+	for _, x := range vector {
+		sum += float64(x) * float64(x)
+	}
+	unit := slices.Clone(vector)
+	for i, x := range unit {
+		if sum > 0 {
+			unit[i] = float32(float64(x) / math.Sqrt(sum))
+		}
+	}
+	return pgvector.NewHalfVector(unit)
 }
 
 // maxIndexed is the longest vector that pgvector can index in this form.
