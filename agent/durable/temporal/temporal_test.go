@@ -338,6 +338,20 @@ func TestNoRecordNoCall(t *testing.T) {
 	}
 }
 
+// A hook that makes prompts smaller is called where the model is, and the loop knows that
+// counts of tokens say nothing then.
+func TestTransformContext(t *testing.T) {
+	m := scripted.New(
+		scripted.Reply{Usage: providers.Usage{Prompt: 400}}, // empty: the model is told
+		scripted.Reply{Text: "done", Usage: providers.Usage{Prompt: 350}},
+	)
+	o := agent.Options{Model: m}
+	o.Hooks.TransformContext = func(_ context.Context, all []providers.Message) ([]providers.Message, error) { return all[1:], nil }
+	if out := newBench(t, o).run(t, temporal.Input{Prompt: "go"}); out.StopReason != agent.StopComplete || m.Requests()[1].Messages[0].Role == providers.System {
+		t.Errorf("%+v, asked %+v", out, m.Requests()[1].Messages)
+	}
+}
+
 func TestRefusedOptions(t *testing.T) {
 	_, err := temporal.New(agent.Options{Model: scripted.Say("x"), MaxTime: time.Second}, &store{})
 	if err == nil {

@@ -26,7 +26,7 @@ func (r *Runs) Workflow(ctx workflow.Context, in Input) (Output, error) {
 	defer cancel(nil)
 	e := &effects{runs: r, ctx: ctx, cancel: cancel, session: session, allow: in.Allow | tools.Reads | tools.Remembers}
 	o := r.opts
-	o.Tries, o.Hooks, o.Recorder = 1, agent.Hooks{}, e
+	o.Tries, o.Recorder = 1, e
 	o.Effects = func(*agent.Session, agent.Effects) agent.Effects { return e }
 	a, err := agent.New(o)
 	if err != nil {
