@@ -85,7 +85,7 @@ func (x *resolver) call() (call *ToolCall, err *ValueError) {
 		}
 		tool, known := x.d.declared(tidyName(x.name))
 		if known && tool != x.name {
-			x.repair("name", x.pos)
+			x.repair("name", x.pos) // N2
 		}
 		x.name = tool
 		x.settle()
@@ -228,7 +228,7 @@ func (x *resolver) element(e elem, given bool) (done bool) {
 	case thoughtNames[e.fold]:
 		x.thoughts = append(x.thoughts, member{e.name, json.RawMessage(x.elementText(e))})
 	case given:
-		x.fail(Ambiguous, "<%s> is beside the parameters", e.name)
+		x.fail(Ambiguous, "<%s> is beside the parameters", e.name) // P14
 	default:
 		x.argument(e)
 	}

@@ -96,8 +96,8 @@ var namespaces = []string{"functions.", "function.", "tools.", "tool.", "default
 const namespaceInitials = "ftd"
 
 // declared finds the tool that a name refers to: the same name (N1), else one
-// that is equal after folding case, separators and a known namespace, if there
-// is only one (N2). A near miss is never taken (N5).
+// that is equal after folding case and separators (N2), or a known namespace (N3), if
+// there is only one. A near miss is never taken (N5).
 func (d *Decoder) declared(name string) (tool string, known bool) {
 	if d.anyTool {
 		return name, true

@@ -149,7 +149,8 @@ func (x *resolver) fromInner(p parts, missing, depth int) {
 }
 
 // fromParts reads a call whose name is in the object, with its arguments or, if it has
-// no member for them, the rest of the object (D3).
+// no member for them, the rest of the object (D3). Of members beside both it drops none
+// that may be a part of the call (P14).
 func (x *resolver) fromParts(p parts) {
 	x.name = text(p.name)
 	args, rest, described := p.args, p.rest, false
@@ -180,7 +181,7 @@ func (x *resolver) fromParts(p parts) {
 }
 
 // isMeta reports whether a member is what APIs write beside the arguments of
-// every call: "type": "function", "id": "call_…".
+// every call: "type": "function", "id": "call_…" (P14).
 func isMeta(m member) bool {
 	return otherKeys[fold(m.key)] && slices.ContainsFunc([]string{"function", "tool", "call", "chatcmpl"}, func(p string) bool { return strings.HasPrefix(text(m.value), p) })
 }

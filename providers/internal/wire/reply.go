@@ -100,7 +100,8 @@ func (r *Reply) CallPart(s string) {
 	}
 }
 
-// Fail notes the error in data, which ends the reply.
+// Fail notes the error in data, in mid-reply, which ends the reply. One that is neither
+// text nor an object nor a list says nothing.
 func (r *Reply) Fail(data []byte) {
 	c, ok := ReadError(data)
 	if !ok {
