@@ -16,7 +16,8 @@ import (
 	"mylm/tools"
 )
 
-// Before a tool has run, what looks like the report of a result was made up.
+// Before a tool has run, what looks like the report of a result was made up. Afterwards the
+// model is asked once.
 func TestReportedResult(t *testing.T) {
 	var b bench
 	const report = "Tool result: hello"
@@ -25,6 +26,9 @@ func TestReportedResult(t *testing.T) {
 		_, r := collect(t, newAgent(t, agent.Options{Model: m, Tools: b.registry(t), MaxMalformed: 2}).Run(t.Context(), nil, "what does it say?"))
 		if want := first != report; (r.StopReason == agent.StopComplete) != want {
 			t.Errorf("%q, then a report: %q, %s", first, r.Response, r.StopReason)
+		}
+		if len(m.requests) != 3 && first != report || len(m.requests) != 2 && first == report {
+			t.Errorf("%q, then a report: %d requests", first, len(m.requests))
 		}
 	}
 }

@@ -125,7 +125,8 @@ func (r *run) reader(p Purpose, part func(protocol.Part)) *calling.Reader {
 	if p != PurposeTurn {
 		return calling.NewReader(protocol.Options{}, part)
 	}
-	reader := calling.NewReader(protocol.Options{Tools: r.agent.opts.Tools, Insisted: r.state.Insisted, Ran: r.state.LastCall != ""}, part)
+	reports := r.state.LastCall != "" && r.state.Malformed > 0
+	reader := calling.NewReader(protocol.Options{Tools: r.agent.opts.Tools, Insisted: r.state.Insisted, Reports: reports}, part)
 	if len(r.state.Continued) > 0 {
 		entries := r.session.snapshot()
 		for _, seq := range r.state.Continued {

@@ -88,7 +88,7 @@ func (d *Decoder) noteWords() {
 
 // lineLabels are with what a result begins, or a step (see observed and step), by their
 // first letter.
-var lineLabels = [256][]string{'o': {"observation", "output"}, 't': {"tool"}, 'f': {"function"}, 'r': {"result", "response"}, 'u': {"use tool", "use function"}, 'c': {"call tool", "call function"}}
+var lineLabels = [256][]string{'o': {"observation", "output"}, 't': {"tool"}, 'f': {"function"}, 'r': {"result", "response"}, 'u': {"use tool", "use function"}, 'c': {"call tool", "call function"}, 'n': {"name"}}
 
 // labelled reports whether s begins with one of these, as far as it goes.
 func labelled(s string) bool {
@@ -407,10 +407,13 @@ func (f *finder) behindLabel(head, rest string, skipped int) guess {
 // parentheses, brackets or an object, and nothing behind them on the line but, in a
 // list, other calls.
 func (f *finder) call(s string, bullet, list bool) guess {
-	s = strings.TrimPrefix(s, "print(")
+	s = strings.TrimPrefix(trimSpace(strings.TrimPrefix(s, "$")), "print(")
 	n := pathLen(s)
 	if n == len(s) {
 		return f.soon(s, maxTag, 0)
+	}
+	if g := f.options(s); g.is != isNone {
+		return g
 	}
 	tool, known := f.d.declared(tidyName(s[:n]))
 	if !known {
@@ -468,6 +471,9 @@ var memberStart = sync.OnceValue(func() *regexp.Regexp {
 // object is an object at a place, up to a blank line; tool is what it names.
 func (f *finder) object(s string, at int) guess {
 	const blankLine = "\n\n"
+	if !f.shown && resultObject().MatchString(s[:min(len(s), maxElem)]) {
+		return guess{is: isOpen, invented: true}
+	}
 	if f.streams && !strings.Contains(s, blankLine) {
 		return guess{is: isOpen, at: at, until: blankLine}
 	}

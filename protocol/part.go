@@ -145,9 +145,10 @@ type Options struct {
 	// Told is set if the model's last reply was corrected, so that it knows how calls and
 	// examples of them are written: JSON in a fence that ends the reply is an example then.
 	Told bool
-	// Ran is set if the conversation holds the result of a call: a label of a result in
-	// words, with which the reply may report that one, is prose then (B19).
-	Ran bool
+	// Reports is set if a label of a result in words is prose (B19): the conversation holds
+	// the result of a call, which the reply may report with it, and the model's last reply
+	// was corrected, so that it knows how such a label is read.
+	Reports bool
 	// MaxArgs bounds a call in bytes. Zero: 16 MiB.
 	MaxArgs int
 	// MaxDepth bounds the nesting of arguments. Zero: 200.

@@ -180,11 +180,13 @@ func (f *finder) fenced(s, indent string) guess {
 		return guess{is: isOpen, invented: true}
 	}
 	said := slices.Contains(callFences, info)
-	content := strings.TrimPrefix(trimSpace(body), "print(")
+	content := trimSpace(body)
+	begin := prelude().FindStringSubmatchIndex(content)
+	content = content[begin[1]:]
 	n := pathLen(content)
 	_, known := f.d.declared(tidyName(content[:n]))
 	switch {
-	case n == len(content):
+	case n == len(content), begunPrelude().MatchString(content):
 		return f.soon(body, maxElem, 0)
 	case !said && (f.d.opts.Told || !known && content[0] != '{' && content[0] != '['):
 		return guess{}
@@ -197,8 +199,12 @@ func (f *finder) fenced(s, indent string) guess {
 		return guess{}
 	}
 	content = strings.TrimSpace(inside)
-	tool, rest := f.python(content)
+	program := content[prelude().FindStringIndex(content)[1]:]
+	tool, rest := f.python(program)
 	switch {
+	case known && tool == "":
+		tool = f.options(program + "\n").tool
+	case begin[2] >= 0: // the rest of the program uses what was returned
 	case content != "" && (content[0] == '{' || content[0] == '['):
 		if tool = f.inObject(content); tool == "" && f.blind {
 			return guess{is: isOpen}
@@ -212,6 +218,46 @@ func (f *finder) fenced(s, indent string) guess {
 		tool = f.word(content)
 	}
 	return found(tool)
+}
+
+// prelude is what a program may have before a call: what it imports, and the variable for
+// what is returned.
+var prelude = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:(?:import |from |#)[^\n]*\n\s*)*(\w+ *= *)?(?:await )?(?:print\()?(?:\$ )?`)
+})
+
+// begunPrelude is a line that such a program may go on behind.
+var begunPrelude = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:(?:import |from |#)[^\n]*|\w+ +|\$)$`)
+})
+
+// options are arguments as commands have them.
+var options = sync.OnceValue(func() *regexp.Regexp {
+	const value = `(?:"[^"\n]*"|'[^'\n]*'|[^\s"']+)`
+	return regexp.MustCompile(`^(?:(?: *--[\w-]+(?:[= ]` + value + `)?| *[\w-]+=` + value + `)(?: |$))+$`)
+})
+
+// options is a call as a shell has it: the name of a tool and options, of which it declares
+// the first, and nothing else on the line.
+func (f *finder) options(s string) guess {
+	line, _, ended := strings.Cut(f.within(s, maxElem), "\n")
+	name, args, _ := strings.Cut(line, " ")
+	key := strings.TrimPrefix(args, "--")
+	tool, known := f.d.declared(tidyName(name))
+	n := pathLen(key)
+	switch open := f.streams && !ended; {
+	case !known:
+	case n == len(key):
+		if open {
+			return f.soon(s, maxTag, 0)
+		}
+	case key[n] != '=' && (key[n] != ' ' || len(key) == len(args)), f.d.property(tool, key[:n]) == nil:
+	case open:
+		return guess{is: isOpen, until: "\n"}
+	case options().MatchString(strings.TrimSpace(args)):
+		return found(tool)
+	}
+	return guess{}
 }
 
 // cutFence cuts what is in a fence at the line that closes it.
@@ -252,7 +298,7 @@ func (f *finder) inElement(attrs, content string) string {
 
 // labels are what comes before a name on a line of its own, and what comes behind it.
 var labels = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("^(?i:(?:use |call )?(?:tool|function)(?:[ _-](?:name|call|use))?)[*:]*[ :]+[*`]*([\\w.-]+)[*`]*[ \\r]*\\n\\s*[*_]*(?:(?i:(?:tool|action|function)?[ _]?input)[*]*:|(?i:args|arguments|parameters|params):[ \\r]*\\n[ ]+([\\w-]+):|([\\w-]+)[*]*[:=] ?[\"'])")
+	return regexp.MustCompile("^(?i:(name)|(?:use |call )?(?:tool|function)(?:[ _-](?:name|call|use))?)[*:]*[ :]+[*`]*([\\w.-]+)[*`]*[ \\r]*\\n\\s*[*_]*(?:(?i:(?:tool|action|function)?[ _]?input)[*]*:|(?i:args|arguments|parameters|params)[*]*:(?:[ \\r]*\\n[ ]+([\\w-]+):| *([\\w-]+)=)|([\\w-]+)[*]*[:=] ?[\"'])")
 })
 
 // label is what labels look at, in bytes.
@@ -267,12 +313,12 @@ func (f *finder) step(s string) guess {
 			begin = head[min(len(head), len(verb)):]
 		}
 	}
-	if !hasPrefixFold(begin, "tool") && !hasPrefixFold(begin, "function") {
+	if !hasPrefixFold(begin, "tool") && !hasPrefixFold(begin, "function") && !hasPrefixFold(begin, "name") {
 		return guess{}
 	}
 	if m := labels().FindStringSubmatch(head); m != nil {
-		tool, known := f.d.declared(tidyName(m[1]))
-		if key := m[2] + m[3]; !known || key != "" && f.d.property(tool, key) == nil {
+		tool, known := f.d.declared(tidyName(m[2]))
+		if key := m[3] + m[4] + m[5]; !known || (key != "" || m[1] != "") && f.d.property(tool, key) == nil {
 			return guess{}
 		}
 		return found(tool)

@@ -41,8 +41,14 @@ var labelWords = []string{"observation", "tool", "function", "results", "outputs
 // token, a sentence is prose all the same.
 var resultLabel = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:\[TOOL_RESULTS\][^(\[:]|✿RESULT✿|` +
-		`\[(?i:observation|(?:tool|function)[ _-]?(?:call[ _-])?(?:result|output|response|returned)s?|(?:tool |function )?tool (?:result|output|response|returned)|(?:result|output|response)s? (?:of|from|for) tool)(?:\][*_]*(?:\n|:\s*[^\s<#/.h]|:\s*h[^t]| *[{"]| +[A-Z0-9])|:| (?i:for|from|of) )|` +
+		`\[(?i:observation|(?:tool|function)[ _-]?(?:call[ _-])?(?:result|output|response|returned)s?|(?:tool |function )?tool (?:result|output|response|returned)|(?:result|output|response)s? (?:of|from|for) tool)(?:\][*_]*(?:\n|:\s*[^\s<#/.h]|:\s*h[^t]| *[{"]| +[A-Z0-9]| +[\w-]+[:=])|:| (?i:for|from|of) )|` +
+		`\[(?i:(?:tool |function )?tool (?:returned|responded)) [^\]\n]|` +
 		`(?:TOOL|FUNCTION)[ _](?:CALL[ _])?(?:RESULT|OUTPUT|RESPONSE)S?(?: \([^)\n]*\))?(?::|\n[^\n=-]))`)
+})
+
+// resultObject is how the message or the block of a result begins in the APIs of servers.
+var resultObject = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[\[\s]*\{\s*"(?:role"\s*:\s*"(?:tool|function|ipython)"|type"\s*:\s*"(?:tool_result|tool_response|function_call_output)"|(?:tool|function)_?(?:result|output|response|Response)s?"\s*:|tool_(?:call|use)_id"\s*:[^{}]*"(?:content|output|result)")`)
 })
 
 // spokenLabel is a result's label in words, in bold type or a heading too, but in no list:
@@ -55,9 +61,15 @@ var spokenLabel = sync.OnceValue(func() *regexp.Regexp {
 		begins = `(?:(?:observation|tool|function|call|execution|` + noun + `|returned|responded|of|from|for|the)[ _\x60-]+)+[\w.-]*$`
 		whose  = `(?: \([^)\n]*\)?| (?:f(?:or?|rom?)?|of?)(?: [^\s:：]*)?)`
 	)
-	return regexp.MustCompile(`^(#+ +|[-=]{3,} *|[^\x00-\x7f\pL]+ )?([*_(]*)(?i:` +
-		`(?:observation[ 0-9]*|` + begins + `|(?:` + of + `|` + tool + `)[*_]*` + whose + `{0,2})[*_ ]*(?:([:：]|[-=]{3})|[-=]{0,2}$)|observation[*_]*(\n)|(?:` + of + `|` + tool + `)[*_]*(?:(\n[^\n=-])|\n$))|^(?:[-=]{3,} *|[^\x00-\x7f\pL]+ |\()[*_(]*[\w.-]*$`)
+	return regexp.MustCompile(`^(#+ +|[-=]{3,} *|[^\x00-\x7f\pL]+ ?)?([*_(]*)(?i:` +
+		`(?:observation[ 0-9]*|` + begins + `|(?:` + of + `|` + tool + `)[*_]*` + whose + `{0,2})[*_ ]*(?:([:：]|[-=]{3}|[-–—] )|[-=–—\x{FFFD}]{0,3}$)|observation[*_]*(\n)|(?:` + of + `|` + tool + `)[*_]*(?:(\n[^\n=-])|(\n[ \t]*\n)|\n[ \t]*$))|^(?:[-=]{3,} *|[^\x00-\x7f\pL]+ ?|\()[*_(]*[\w.-]*$`)
 })
+
+// speaks reports whether a line has a word that such a label needs.
+func speaks(line string) bool {
+	line = strings.ToLower(line)
+	return slices.ContainsFunc([]string{"result", "output", "respon", "return", "observation"}, func(noun string) bool { return strings.Contains(line, noun) })
+}
 
 // observed reports whether a line begins with the result of a call, which the model made
 // up: as ReAct labels it, as E3 has it, or as other programs do. A bracket may be in the
@@ -72,10 +84,13 @@ func (f *finder) observed(s string) (g guess) {
 	if !f.streams {
 		line += "\n"
 	}
-	words := f.nameless(line)
+	words, named := f.nameless(line)
 	var m []string
-	first, _, ended := strings.Cut(words, "\n")
-	if !f.d.opts.Ran && !list && (!ended || words[0] >= utf8.RuneSelf || strings.ContainsAny(first, ":：-=*_(#")) { // a whole line has a mark
+	first, below, ended := strings.Cut(words, "\n")
+	const enough = 16 // bytes of the line below a label
+	words = words[:len(words)-len(below)+min(len(below), enough)]
+	// A whole line has a mark and a noun.
+	if !f.d.opts.Reports && !list && (!ended || (words[0] >= utf8.RuneSelf || strings.ContainsAny(first, ":：-=*_(#–—")) && speaks(first)) {
 		m = spokenLabel().FindStringSubmatch(words)
 	}
 	begin := fold(strings.TrimLeftFunc(words, func(r rune) bool { return !unicode.IsLetter(r) }))
@@ -88,8 +103,9 @@ func (f *finder) observed(s string) (g guess) {
 	switch {
 	case strings.HasPrefix(s, label), strings.IndexByte("[TF\xe2", words[0]) >= 0 && resultLabel().MatchString(words),
 		list && known && slices.ContainsFunc(shortLabels, func(label string) bool { return strings.HasPrefix(after, label) }),
-		m != nil && (m[3] != "" || m[4]+m[5] != "" && m[1]+m[2] != ""),
-		!f.d.opts.Ran && whole && role && value != "" && !called:
+		m != nil && (m[3] != "" || m[1]+m[2] != "" && (m[4]+m[5] != "" || named && m[6] != "")),
+		named && list && !f.d.opts.Reports && namedLabel().MatchString(words),
+		!f.d.opts.Reports && whole && role && value != "" && !called:
 		return guess{is: isOpen, invented: true}
 	case strings.HasPrefix(label, s), list && !closed && !strings.ContainsAny(inside, "\n{("), list && closed && strings.Trim(after, ": \nh*_") == "", list && known && len(after) < len(success),
 		strings.IndexByte(line[:max(0, len(line)-1)], '\n') < 0 && (strings.HasPrefix(line, "TOOL") || strings.HasPrefix(line, "FUNCTION") || strings.HasPrefix("TOOL", line) || strings.HasPrefix("FUNCTION", line)),
@@ -99,16 +115,22 @@ func (f *finder) observed(s string) (g guess) {
 	return g
 }
 
+// namedLabel is the name of a tool in brackets before what it returned. Links have those
+// too.
+var namedLabel = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\[tool(?:\([^)\n]*\))?\]:\s*(?:[^\s<#/.h]|h[^t])`)
+})
+
 // nameless is a line in which the tool that it names before a colon is called a tool. A
 // name that may be any word has to be in brackets.
-func (f *finder) nameless(line string) string {
+func (f *finder) nameless(line string) (words string, named bool) {
 	head := line[:strings.IndexAny(line+"\n", ":：\n")]
 	for name := range namesIn(head) {
 		if f.d.exact(name) && (head[0] == '[' || strings.Trim(name[1:], "abcdefghijklmnopqrstuvwxyz") != "") {
-			return strings.Replace(line, name, "tool", 1)
+			return strings.Replace(line, name, "tool", 1), true
 		}
 	}
-	return line
+	return line, false
 }
 
 // result is the result of a call in the middle of a line, from behind its opening tag on:

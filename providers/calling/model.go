@@ -180,7 +180,8 @@ func (g *generation) read(ctx context.Context) (Reply, error) {
 	var r source = &plain{part: g.part}
 	if len(g.tools.names) > 0 {
 		ran := slices.ContainsFunc(q.Messages, func(m Message) bool { return m.Role == Result })
-		r = NewReader(protocol.Options{Tools: g.tools, Told: g.corrections > 0, Ran: ran}, g.part)
+		told := g.corrections > 0
+		r = NewReader(protocol.Options{Tools: g.tools, Told: told, Reports: told && ran}, g.part)
 	}
 	g.source, g.closing, g.inCall = r, false, 0
 	end := func() Reply { g.closing = true; return r.Close() }

@@ -284,9 +284,10 @@ func TestInventedObservation(t *testing.T) {
 	}
 	for answer, want := range map[string]bool{"## Tool result\n\nTool result: 21 degrees": true, "get_weather returned: 21 degrees": true, "Observation: 21 degrees": false} {
 		history := []calling.Message{user("x"), {Role: providers.Assistant, Calls: []calling.Call{{ID: "c", Name: "get_weather", Args: []byte(`{}`)}}}, {Role: calling.Result, CallID: "c", Text: "21 degrees"}}
-		got := generate(t.Context(), &calling.Model{Model: &fake{replies: []string{answer}}}, calling.Request{Messages: history, Tools: []calling.Tool{weather}})
-		if reported := got.err == nil && got.text == answer; reported != want {
-			t.Errorf("%q, after a result: %v %v", answer, got, got.err)
+		f := &fake{replies: []string{answer}}
+		got := generate(t.Context(), &calling.Model{Model: f}, calling.Request{Messages: history, Tools: []calling.Tool{weather}})
+		if reported := got.err == nil && got.text == answer && len(f.requests) == 2; reported != want {
+			t.Errorf("%q, after a result: %v %v, %d requests", answer, got, got.err, len(f.requests))
 		}
 	}
 }
