@@ -116,7 +116,7 @@ func (e *LimitError) Error() string { return e.Message }
 func (e *LimitError) Unwrap() error { return e.Err }
 
 // limit ends the run at a limit, or as denied if it is a denial that led there.
-// The model may then say what it has.
+// The model may then say what it has, in the closing request.
 func (r *run) limit(e *LimitError) {
 	r.state.LastWord = r.state.Stop == "" && !r.agent.opts.NoLastWord
 	reason := e.Reason

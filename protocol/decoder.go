@@ -747,7 +747,7 @@ func (d *Decoder) pushThought(s string) (rest string) {
 			continue
 		case d.thinking.messages && m.tag == channel:
 			m.n, d.thinking.depth = 0, 0
-		case d.thinking.messages && m.tag == turnEnd, m.tag == thinkClose && !d.thinking.messages:
+		case d.thinking.messages && m.tag == turnEnd, m.tag == thinkClose && !d.thinking.messages: // H1, H3: each closes the others
 			d.thinking.depth--
 		case m.tag == thinkOpen && !d.thinking.messages && last != '`':
 			d.thinking.depth++

@@ -142,7 +142,7 @@ func (d *Decoder) opens() (decided bool, rest string) {
 		}
 		break
 	}
-	between := "*" // B2
+	between := "*" // these mean nothing between the parts (B2)
 	if h.open.tag == delimiter {
 		between += " \t\r\n"
 	}

@@ -375,7 +375,7 @@ func (r *reader) escape() {
 	r.pos += n
 }
 
-// endsString reports whether the quote at pos ends a string at p.
+// endsString reports whether the quote at pos ends a string at p (V13).
 func (r *reader) endsString(p place) bool {
 	rest := r.src[r.pos+1:]
 	next := trimSpace(rest)
@@ -405,7 +405,7 @@ func (r *reader) endsString(p place) bool {
 // innerQuote takes the quote at pos for a part of the text. Quotes in text come
 // in pairs, the first before a word and the second behind one; a single quote
 // between two letters is an apostrophe. Anything else, such as "a" + "b", has
-// no one reading.
+// no one reading (V13).
 func (r *reader) innerQuote(start int, paired bool) bool {
 	quote, prev, next := r.src[r.pos], r.src[r.pos-1], r.src[r.pos+1]
 	switch {
@@ -559,7 +559,7 @@ func commentLen(s string) (n int, closed bool) {
 const maxComment = 200
 
 // beginsKey reports whether s begins with a key and its colon, as far as it goes,
-// or with a comment.
+// or with a comment. In a key that ends with an escaped quote the string goes on (V13).
 func beginsKey(s string) bool {
 	end := 0
 	switch n, _ := commentLen(s[:min(len(s), maxComment)]); {

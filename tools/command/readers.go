@@ -88,7 +88,8 @@ var (
 )
 
 // Changes reports that a command obviously changes, builds or installs
-// something, so that it is asked about at once; "" if it does not look so.
+// something, so that it is asked about at once, since trying it is useless; "" if it
+// does not look so. It saves time and protects nothing.
 func (c Call) Changes() string {
 	name, args := filepath.Base(c.Words[0]), c.Words[1:]
 	switch {

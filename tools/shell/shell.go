@@ -178,7 +178,7 @@ func (o Options) run(ctx context.Context, in input) (tools.Result, error) {
 	if unasked {
 		limit = min(limit, o.Timeout)
 	}
-	usual := o.policy()
+	usual := o.policy() // of what was allowed before it runs, too: a yes widens nothing
 	if unasked || len(permits) > 0 {
 		o = o.confined(permits)
 	} else {
