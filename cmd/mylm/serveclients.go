@@ -121,25 +121,28 @@ func printClient(c *cli.Context, s *term.Screen, loaded *config.Config, name str
 			s.Say("No model could be listed: put the name of one in place of MODEL.")
 			return nil
 		}
-		return sayWindow(c, s, models, known, list[0].Name)
+		sayWindow(c, s, models, known, list[0].Name)
+		return nil
 	}
 	return failure.Usage("--for %s: there are settings for %s", term.Echoed(name), strings.Join(clientNames(), ", ")).
 		WithHint(failure.Suggest(name, clientNames()) + "docs/serve.md says what any other program needs.")
 }
 
-func sayWindow(c *cli.Context, s *term.Screen, models *setup.Served, known client, name string) error {
+// sayWindow says that a window is too small. One that cannot be asked for, without its key
+// for instance, does not spoil the settings.
+func sayWindow(c *cli.Context, s *term.Screen, models *setup.Served, known client, name string) {
 	m, err := models.Open(c.Context, name)
 	if err != nil {
-		return err
+		s.Say(fmt.Sprintf("The window of %s was not checked: %v", setup.ServerText(name), err))
+		return
 	}
 	informer, ok := m.Model.(providers.Informer)
 	if !ok {
-		return nil
+		return
 	}
 	info, err := informer.Info(c.Context)
 	if err == nil && info.Window > 0 && info.Window < known.prompt*5/4 {
 		s.Say(fmt.Sprintf("%s sends about %d tokens before any question, and the window of %s holds %d: choose a larger one (--num-ctx for Ollama), or another model.",
 			known.name, known.prompt, setup.ServerText(name), info.Window))
 	}
-	return nil
 }
