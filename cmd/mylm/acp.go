@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -47,7 +46,7 @@ mylm acp -m qwen3:8b`,
 
 // serveEditor serves an editor on stdin and stdout.
 func serveEditor(c *cli.Context, s *term.Screen) error {
-	if _, err := config.Load(c.Context, c.Command.Flags, nil); err != nil {
+	if _, err := config.Load(c.Context, config.Source{Flags: c.Command.Flags}); err != nil {
 		return err // now, and not with each session
 	}
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // of an editor that was killed: what runs for it is ended first
@@ -75,10 +74,6 @@ func (h *editorHost) Open(ctx context.Context, o acp.Opening) (acp.Conversation,
 	if err != nil {
 		return nil, acp.Errorf(acp.CodeInvalidParams, "cwd %s cannot be used: %v", o.Dir, err)
 	}
-	flags, err := h.fork(ctx, o.Dir)
-	if err != nil {
-		return nil, err
-	}
 	quiet, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return nil, err
@@ -86,7 +81,7 @@ func (h *editorHost) Open(ctx context.Context, o acp.Opening) (acp.Conversation,
 	t := &editorTalk{dir: o.Dir, editor: o.Editor, quiet: quiet, log: h.screen}
 	screen := term.NewScreen(term.Streams{In: quiet, Out: quiet, Err: quiet})
 	screen.Attach(&editorScreen{t}) // for good
-	t.talk = &talk{flags: flags, screen: screen, front: t, dialog: t, mode: t.currentMode, buffers: o.Editor, before: &setup.Setup{}}
+	t.talk = &talk{flags: h.flags, chosen: config.Workspace.In(config.Layer{}, o.Dir), screen: screen, front: t, dialog: t, mode: t.currentMode, buffers: o.Editor, before: &setup.Setup{}}
 	t.further(o.Servers)
 	if err := t.open(ctx, o.ID); err != nil {
 		t.Close()
@@ -104,7 +99,7 @@ func (h *editorHost) Sees(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, looking)
 	defer cancel()
 	sees, err := term.Wait(ctx, func() (bool, error) {
-		c, err := config.Load(ctx, h.flags.Command.Flags, nil)
+		c, err := config.Load(ctx, config.Source{Flags: h.flags.Command.Flags})
 		if err != nil {
 			return false, err
 		}
@@ -120,20 +115,6 @@ func (h *editorHost) Sees(ctx context.Context) bool {
 		return info.Sees == providers.Able, err
 	})
 	return err == nil && sees
-}
-
-// fork are the flags of the command for a session of its own.
-func (h *editorHost) fork(ctx context.Context, dir string) (*cli.Context, error) {
-	command := &cli.Command{Name: h.flags.Command.Name, Flags: append(config.Fork(h.flags.Command.Flags), config.Flags(config.Workspace)...)}
-	set := flag.NewFlagSet(command.Name, flag.ContinueOnError)
-	for _, f := range command.Flags {
-		if err := f.Apply(set); err != nil {
-			return nil, err
-		}
-	}
-	c := cli.NewContext(h.flags.App, set, nil)
-	c.Context, c.Command = ctx, command
-	return c, c.Set(config.Workspace.Flag, dir)
 }
 
 // asked is the error of a request that was not met, as the editor shows it.

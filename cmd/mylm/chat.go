@@ -69,6 +69,7 @@ func canChat(s *term.Screen) error {
 // and from what the one before it has left.
 type talk struct {
 	flags  *cli.Context
+	chosen config.Layer // by its commands
 	screen *term.Screen
 	config *config.Config // for what is shown, and commands; each run loads its own
 	front  front
@@ -169,7 +170,7 @@ func (t *talk) load(ctx context.Context) error {
 	if t.from != nil {
 		resumed = t.from.settings()
 	}
-	loaded, err := config.Load(ctx, t.flags.Command.Flags, resumed)
+	loaded, err := config.Load(ctx, config.Source{Flags: t.flags.Command.Flags, Chosen: t.chosen, Resumed: resumed})
 	if err != nil {
 		return err
 	}
@@ -187,9 +188,7 @@ func (t *talk) load(ctx context.Context) error {
 
 // use has the model answer from now on.
 func (t *talk) use(ctx context.Context, m *setup.Model) error {
-	if err := t.flags.Set(config.ModelName.Flag, m.Name); err != nil {
-		return err
-	}
+	t.chosen = config.ModelName.In(t.chosen, m.Name)
 	if t.before == nil {
 		t.before = &setup.Setup{}
 	}

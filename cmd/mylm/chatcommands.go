@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -71,9 +70,7 @@ func (t *talk) model(ctx context.Context, name string) error {
 		return t.run(ctx, "models")
 	}
 	was := config.ModelName.Of(t.config.Settings)
-	if err := t.flags.Set(config.ModelName.Flag, name); err != nil {
-		return failure.Usage("/model: %w", err)
-	}
+	t.chosen = config.ModelName.In(t.chosen, name)
 	err := t.load(ctx)
 	var m *setup.Model
 	if err == nil {
@@ -83,7 +80,7 @@ func (t *talk) model(ctx context.Context, name string) error {
 		_, err = m.Window(ctx, t.screen) // a model that is missing is reported now
 	}
 	if err != nil {
-		_ = t.flags.Set(config.ModelName.Flag, was)
+		t.chosen = config.ModelName.In(t.chosen, was)
 		_ = t.load(ctx)
 		if m != nil {
 			f := failure.Of(err)
@@ -251,9 +248,7 @@ func (t *talk) system(ctx context.Context, text string) error {
 		t.screen.Say(now)
 		return nil
 	}
-	if err := t.flags.Set(config.System.Flag, text); err != nil {
-		return failure.Usage("/system: %w", err)
-	}
+	t.chosen = config.System.In(t.chosen, text)
 	t.screen.Dim("set from the next message on")
 	return t.load(ctx)
 }
@@ -286,7 +281,8 @@ func (t *talk) yolo(ctx context.Context, how string) error {
 
 // confirm sets which calls are asked about.
 func (t *talk) confirm(ctx context.Context, mode string) error {
-	return cmp.Or(t.flags.Set(config.Yes.Flag, "false"), t.flags.Set(config.Confirm.Flag, mode), t.load(ctx))
+	t.chosen = config.Confirm.In(config.Yes.In(t.chosen, false), mode)
+	return t.load(ctx)
 }
 
 func (t *talk) stats(_ context.Context, args string) error {

@@ -208,7 +208,7 @@ func named(names ...string) (all []cmdline.Candidate) {
 
 // entryNames are the models of the configuration.
 func entryNames(ctx context.Context, c *cli.Context) (all []cmdline.Candidate) {
-	loaded, err := config.Load(ctx, c.Command.Flags, nil)
+	loaded, err := config.Load(ctx, config.Source{Flags: c.Command.Flags})
 	if err != nil {
 		return nil
 	}
@@ -222,7 +222,7 @@ func entryNames(ctx context.Context, c *cli.Context) (all []cmdline.Candidate) {
 // modelNames are the models of Ollama, of the configuration, and the demo.
 func modelNames(ctx context.Context, c *cli.Context) []cmdline.Candidate {
 	all := append(entryNames(ctx, c), cmdline.Candidate{Value: "demo", About: "built-in rules, no language model"})
-	loaded, err := config.Load(ctx, c.Command.Flags, nil)
+	loaded, err := config.Load(ctx, config.Source{Flags: c.Command.Flags})
 	if err != nil {
 		return all
 	}

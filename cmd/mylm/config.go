@@ -49,7 +49,7 @@ func configCommand(s *term.Screen) *cli.Command {
 
 // showConfig lists the settings.
 func showConfig(c *cli.Context, s *term.Screen) error {
-	loaded, err := config.Load(c.Context, c.Command.Flags, nil)
+	loaded, err := config.Load(c.Context, config.Source{Flags: c.Command.Flags})
 	if err == nil {
 		err = loaded.ApplyProject(c.Context)
 	}

@@ -132,7 +132,7 @@ func (d *doctor) fault(status, check string, err error, fix string) {
 
 // checkConfiguration reads the settings of all sources.
 func (d *doctor) checkConfiguration(ctx context.Context) {
-	loaded, err := config.Load(ctx, d.cli.Command.Flags, nil)
+	loaded, err := config.Load(ctx, config.Source{Flags: d.cli.Command.Flags})
 	if err == nil {
 		err = loaded.ApplyProject(ctx)
 	}

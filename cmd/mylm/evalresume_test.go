@@ -118,7 +118,7 @@ func TestExamKeepsSettings(t *testing.T) {
 		t.Setenv(name, t.TempDir())
 	}
 	options := func(flags ...cli.Flag) agent.Options {
-		c, err := config.Load(t.Context(), flags, nil)
+		c, err := config.Load(t.Context(), config.Source{Flags: flags})
 		if err != nil { // no such profile, no such directory
 			return agent.Options{}
 		}
@@ -130,7 +130,7 @@ func TestExamKeepsSettings(t *testing.T) {
 		kept[f.Names()[0]] = true
 	}
 	reach := 0
-	for _, f := range config.Fork(askFlags()) {
+	for _, f := range askFlags() {
 		set, name := flag.NewFlagSet("", flag.ContinueOnError), f.Names()[0]
 		if err := f.Apply(set); err != nil {
 			t.Fatal(err)

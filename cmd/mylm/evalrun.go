@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -145,26 +144,14 @@ func (k *examRun) do(ctx context.Context) error {
 // open merges the settings for an exam, with those that it began with if it goes on,
 // and opens its model. A form that is "" is the one that is set.
 func (k *examRun) open(ctx context.Context, model, form string, kept *config.Resumed) (*config.Config, *setup.Model, error) {
-	flags := slices.Clone(k.cli.Command.Flags)
-	for _, given := range []struct {
-		setting config.Setting
-		name    string
-		value   string
-	}{{config.ModelName, "model", model}, {config.Form, "form", form}} {
-		if given.value == "" {
-			continue
-		}
-		f := config.Flags(given.setting)[0]
-		set := flag.NewFlagSet("", flag.ContinueOnError)
-		if err := f.Apply(set); err != nil {
-			return nil, nil, err
-		}
-		if err := set.Set(given.name, given.value); err != nil {
-			return nil, nil, err
-		}
-		flags = append(flags, f)
+	source := config.Source{Flags: k.cli.Command.Flags, Resumed: kept}
+	if model != "" {
+		source.Chosen = config.ModelName.In(source.Chosen, model)
 	}
-	c, err := config.Load(ctx, flags, kept)
+	if form != "" {
+		source.Chosen = config.Form.In(source.Chosen, form)
+	}
+	c, err := config.Load(ctx, source)
 	if err != nil {
 		return nil, nil, err
 	}

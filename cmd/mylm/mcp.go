@@ -89,7 +89,7 @@ mylm mcp test files --agree`,
 
 // loadServers are the settings, with the servers of the project.
 func loadServers(ctx context.Context) (*config.Config, error) {
-	loaded, err := config.Load(ctx, nil, nil)
+	loaded, err := config.Load(ctx, config.Source{})
 	if err == nil {
 		err = loaded.ApplyProject(ctx)
 	}

@@ -41,7 +41,7 @@ func serveMemory(c *cli.Context, s *term.Screen) error {
 	if c.Args().Present() {
 		return failure.Usage("mylm mcp serve takes no arguments")
 	}
-	loaded, err := config.Load(c.Context, c.Command.Flags, nil)
+	loaded, err := config.Load(c.Context, config.Source{Flags: c.Command.Flags})
 	if err == nil {
 		err = loaded.ApplyProject(c.Context)
 	}

@@ -51,7 +51,7 @@ func withMemory(s *term.Screen, f func(*memoryRun, context.Context) error) func(
 	return func(c *cli.Context) error {
 		r := &memoryRun{cli: c, screen: s}
 		var err error
-		if r.config, err = config.Load(c.Context, c.Command.Flags, nil); err != nil {
+		if r.config, err = config.Load(c.Context, config.Source{Flags: c.Command.Flags}); err != nil {
 			return err
 		}
 		r.memories = setup.NewMemory(r.config, r.screen)

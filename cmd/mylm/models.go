@@ -27,7 +27,7 @@ mylm models --provider openai      # what one of them has, where it tells`,
 			if c.Bool("providers") && c.IsSet("provider") {
 				return failure.Usage("--providers and --provider are two questions; ask one")
 			}
-			loaded, err := config.Load(c.Context, c.Command.Flags, nil)
+			loaded, err := config.Load(c.Context, config.Source{Flags: c.Command.Flags})
 			if err != nil {
 				return err
 			}

@@ -48,7 +48,7 @@ func policyCommand(s *term.Screen) *cli.Command {
 
 // guardOf is the guard that a run here would have.
 func guardOf(c *cli.Context) (*setup.Guard, *config.Config, error) {
-	loaded, err := config.Load(c.Context, c.Command.Flags, nil)
+	loaded, err := config.Load(c.Context, config.Source{Flags: c.Command.Flags})
 	if err == nil {
 		err = loaded.ApplyProject(c.Context)
 	}

@@ -130,12 +130,15 @@ func (r *run) setUp(ctx context.Context) error {
 		}
 		request.Servers = &r.talk.servers
 	}
-	var resumed *config.Resumed
+	source := config.Source{Flags: r.flags.Command.Flags}
+	if r.talk != nil {
+		source.Chosen = r.talk.chosen
+	}
 	if r.from != nil {
-		request.Session, request.Recorder, resumed = r.from.session, r.from.recorder, r.from.settings()
+		request.Session, request.Recorder, source.Resumed = r.from.session, r.from.recorder, r.from.settings()
 	}
 	var err error
-	if request.Config, err = config.Load(ctx, r.flags.Command.Flags, resumed); err != nil {
+	if request.Config, err = config.Load(ctx, source); err != nil {
 		return err
 	}
 	r.limitTime(ctx, request.Config.Settings)

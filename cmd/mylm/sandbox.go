@@ -35,7 +35,7 @@ mylm sandbox --mode read-only -- sh -c 'ls ~; env'`,
 			if c.NArg() == 0 {
 				return failure.Usage("sandbox needs a program to run").WithHint("mylm sandbox -- PROGRAM ARGS...")
 			}
-			loaded, err := config.Load(c.Context, c.Command.Flags, nil)
+			loaded, err := config.Load(c.Context, config.Source{Flags: c.Command.Flags})
 			if err != nil {
 				return err
 			}

@@ -47,7 +47,7 @@ mylm serve --addr 0.0.0.0:11435 --key-env MYLM_KEY`,
 			if c.Args().Present() {
 				return failure.Usage("mylm serve takes no arguments")
 			}
-			loaded, err := config.Load(c.Context, c.Command.Flags, nil)
+			loaded, err := config.Load(c.Context, config.Source{Flags: c.Command.Flags})
 			if err != nil {
 				return err
 			}

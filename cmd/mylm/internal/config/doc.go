@@ -3,7 +3,7 @@
 // check and help; flags, variables, the file, profiles, precedence, mylm config
 // show and the template of a new file follow from it.
 //
-//	c, err := config.Load(ctx, config.Source{Flags: command.Flags, Workspace: dir})
+//	c, err := config.Load(ctx, config.Source{Flags: command.Flags})
 //	turns := config.MaxTurns.Of(c.Settings) // whatever set it
 //
 // Settings are layers; the first that holds a value counts:

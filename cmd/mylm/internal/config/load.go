@@ -56,11 +56,19 @@ type Resumed struct {
 	Fixed     Layer // comes before flags and variables
 }
 
+// Source is where settings come from beside variables and files.
+type Source struct {
+	Flags   []cli.Flag // of the command that was asked for
+	Chosen  Layer      // chosen since, such as by /model in a conversation; each counts as if its flag had been given last
+	Resumed *Resumed   // the session that is resumed; nil: none
+}
+
 // Load merges the layers of settings: a flag counts before a variable, a profile and a
-// file. flags are those of the command that was
-// asked for; resumed may be nil.
-func Load(ctx context.Context, flags []cli.Flag, resumed *Resumed) (*Config, error) {
-	typed, err := confirmed(typedFlags(flags))
+// file.
+func Load(ctx context.Context, from Source) (*Config, error) {
+	typed, resumed := typedFlags(from.Flags), from.Resumed
+	maps.Copy(typed.values, from.Chosen.values)
+	typed, err := confirmed(typed)
 	if err != nil {
 		return nil, err
 	}
@@ -176,19 +184,6 @@ func Flags(settings ...Setting) []cli.Flag {
 		out[i] = f
 	}
 	return out
-}
-
-// Fork returns flags that hold what was typed for some others, and can be set by
-// themselves. Flags that are of no setting are left out.
-func Fork(flags []cli.Flag) (forked []cli.Flag) {
-	for _, f := range flags {
-		if f, ok := f.(*flagOf); ok {
-			other := Flags(f.setting)[0].(*flagOf)
-			other.typed = f.typed
-			forked = append(forked, other)
-		}
-	}
-	return forked
 }
 
 // flagOf is the flag of a setting.

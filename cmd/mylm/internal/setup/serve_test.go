@@ -42,7 +42,7 @@ func TestServedOpensOnce(t *testing.T) {
 	for name, value := range map[string]string{"MYLM_CONFIG": path, "MYLM_MODEL": "", "MYLM_HOST": ollama.URL, "MYLM_FORM": formAuto} {
 		t.Setenv(name, value)
 	}
-	c, err := config.Load(t.Context(), nil, nil)
+	c, err := config.Load(t.Context(), config.Source{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func (panics) Info(context.Context) (providers.Info, error) { panic("no") }
 func TestServedPanic(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Setenv("MYLM_FORM", formAuto)
-	c, err := config.Load(t.Context(), nil, nil)
+	c, err := config.Load(t.Context(), config.Source{})
 	if err != nil {
 		t.Fatal(err)
 	}
