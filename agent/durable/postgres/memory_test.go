@@ -16,7 +16,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"mylm/agent/durable/internal/pgtest"
+	"mylm/agent/durable/pgtest"
 	"mylm/agent/durable/postgres"
 	"mylm/memory"
 	"mylm/memory/memorytest"

@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mylm/agent"
-	"mylm/agent/durable/internal/pgtest"
+	"mylm/agent/durable/pgtest"
 	"mylm/agent/durable/postgres"
 	"mylm/memory"
 )

@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"mylm/agent/durable/internal/pgtest"
+	"mylm/agent/durable/pgtest"
 	"mylm/memory"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"mylm/agent"
-	"mylm/agent/durable/internal/pgtest"
+	"mylm/agent/durable/pgtest"
 	"mylm/agent/durable/postgres"
 	"mylm/agent/journal"
 )
@@ -31,7 +31,7 @@ func TestClusterScripts(t *testing.T) {
 	pgtest.Database(t) // without a server they are skipped
 	bin := t.TempDir()
 	build := exec.Command("go", "build", "-o", bin, "./cmd/mylm")
-	build.Dir = filepath.Join("..", "..", "..", "..")
+	build.Dir = filepath.Join("..", "..", "..")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
