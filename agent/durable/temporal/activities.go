@@ -3,6 +3,7 @@ package temporal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -79,7 +80,7 @@ func (r *Runs) append(ctx context.Context, in entries) (s *agent.Session, begun 
 	for _, e := range in.Entries {
 		if begun = e.Seq <= len(all); begun {
 			if all[e.Seq-1].Run != e.Run {
-				return nil, false, sdk.NewNonRetryableApplicationError("the session "+in.Session+" has another run", "session", journal.ErrInUse)
+				return nil, false, refused(fmt.Errorf("the session %s has another run: %w", in.Session, journal.ErrInUse))
 			}
 			continue
 		}
@@ -90,6 +91,20 @@ func (r *Runs) append(ctx context.Context, in entries) (s *agent.Session, begun 
 	}
 	s, err = agent.LoadSession(in.Session, all)
 	return s, begun, err
+}
+
+// open returns the outline of a session, none if there is no such session.
+func (r *Runs) open(ctx context.Context, session string) ([]agent.Entry, error) {
+	switch s, err := r.store.Open(ctx, session); {
+	case err == nil:
+		return s.Outline(), nil
+	case errors.Is(err, journal.ErrNotFound):
+		return nil, nil
+	case errors.Is(err, journal.ErrDamaged), errors.Is(err, journal.ErrNewer):
+		return nil, refused(err)
+	default:
+		return nil, err
+	}
 }
 
 func (r *Runs) record(ctx context.Context, in entries) error {

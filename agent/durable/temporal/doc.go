@@ -19,11 +19,14 @@
 //
 // # Terms
 //
-// The input names a session, which the run begins, and the output its entries; the answer
-// is read from the Store. What the activities return (a reply, a result) is in the
+// The input names a session, which the run begins or continues, and the output its
+// entries; the answer is read from the Store. What the activities return (a reply, a result) is in the
 // history once, and the entry that is made of it once more: nothing that grows with the
 // conversation is. For long results give the client an ExternalStorage, which keeps large
 // payloads outside the history.
+//
+// A run is as long as it likes: when a history is long, the run goes on in a new execution
+// of the workflow, where it was, under the same ids of workflow and run.
 //
 // A call that does more than read has one attempt. If its end is unknown, since its
 // worker was lost, the model is told so. It waits for the update UpdateDecide, unless the
@@ -31,7 +34,6 @@
 //
 // # Limits
 //
-// A session holds one run. Plans, sessions that are continued, and histories of more
-// events than Temporal allows are not supported, and neither are hooks, MaxTime, DryRun
-// and approval by a function: New refuses them. Replies are not shown as they come.
+// Plans are not supported, and neither are hooks, MaxTime, DryRun and approval by a
+// function: New refuses them. Replies are not shown as they come.
 package temporal

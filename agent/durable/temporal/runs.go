@@ -32,9 +32,15 @@ type Store interface {
 
 // Input of a workflow.
 type Input struct {
-	Session string       `json:"session"` // which the run begins; "": the workflow's id
+	Session string       `json:"session"` // "": the workflow's id
 	Prompt  string       `json:"prompt"`
 	Allow   tools.Effect `json:"allow,omitempty"` // what untainted calls may do besides reading, without a decision
+
+	// Continue: the session may have entries. The run is its next one, or without a
+	// prompt the resumption of its last one. Otherwise one that has any is an error.
+	Continue bool `json:"continue,omitempty"`
+	// Run is the one that an execution whose history was long hands over to the next.
+	Run string `json:"run,omitempty"`
 }
 
 // Output of a workflow. The answer is in the session.
@@ -93,6 +99,7 @@ func (r *Runs) Register(w Registry) {
 	w.RegisterWorkflowWithOptions(r.Workflow, workflow.RegisterOptions{Name: WorkflowName})
 	w.RegisterActivityWithOptions(r.model, activity.RegisterOptions{Name: modelActivity.name})
 	w.RegisterActivityWithOptions(r.tool, activity.RegisterOptions{Name: readActivity.name})
+	w.RegisterActivityWithOptions(r.open, activity.RegisterOptions{Name: openActivity.name})
 	w.RegisterActivityWithOptions(r.info, activity.RegisterOptions{Name: infoActivity.name})
 	w.RegisterActivityWithOptions(r.record, activity.RegisterOptions{Name: recordActivity.name})
 }
@@ -125,6 +132,8 @@ var (
 	effectActivity = rule{"mylm.tool", 10 * time.Second, beatWithin, 1, true}
 	// The run goes on without an answer.
 	infoActivity = rule{"mylm.info", 3 * time.Second, 0, 1, false}
+	// A run waits for the database with what it continues.
+	openActivity = rule{"mylm.open", time.Minute, 0, 0, false}
 	// Without its record a run has no end.
 	recordActivity = rule{"mylm.record", time.Minute, 0, 0, false}
 )

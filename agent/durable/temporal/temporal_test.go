@@ -98,7 +98,11 @@ func (b *bench) called(name string) func(context.Context, in) (tools.Result, err
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.ran = append(b.ran, name+" "+i.Text)
-		return tools.Result{Text: name + " did " + i.Text}, nil
+		origin := ""
+		if i.Text == "foreign" {
+			origin = "https://example.com/"
+		}
+		return tools.Result{Text: name + " did " + i.Text, Origin: origin}, nil
 	}
 }
 
@@ -124,7 +128,11 @@ func (b *bench) registry(t *testing.T) *tools.Registry {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := tools.NewRegistry(read, write)
+	fail, err := tools.New("fail", "Fails.", tools.Reads, func(context.Context, in) (tools.Result, error) { return tools.Result{}, errors.New("it fails") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := tools.NewRegistry(read, write, fail)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,16 +15,24 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"mylm/agent"
+	"mylm/agent/journal"
 	"mylm/providers"
 	"mylm/tools"
 )
 
-// Workflow is one run, in the coroutine of a workflow.
+// maxHistory is how many events an execution has at most when it begins a turn. Temporal
+// warns at 10,240 and suggests to continue at 4,096, unless its server is set up
+// otherwise: then this bound holds. A turn adds some 20; one whose call asks for all the
+// permissions there are, 500.
+const maxHistory = 8000
+
+// Workflow is one run, or what of it the history of one execution holds, in the
+// coroutine of a workflow.
 func (r *Runs) Workflow(ctx workflow.Context, in Input) (Output, error) {
-	session := cmp.Or(in.Session, workflow.GetInfo(ctx).WorkflowExecution.ID)
+	id := cmp.Or(in.Session, workflow.GetInfo(ctx).WorkflowExecution.ID)
 	run, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	e := &effects{runs: r, ctx: ctx, cancel: cancel, session: session, allow: in.Allow | tools.Reads | tools.Remembers}
+	e := &effects{runs: r, ctx: ctx, cancel: cancel, session: id, allow: in.Allow | tools.Reads | tools.Remembers}
 	o := r.opts
 	o.Tries, o.Recorder = 1, e
 	o.Effects = func(*agent.Session, agent.Effects) agent.Effects { return e }
@@ -35,18 +43,84 @@ func (r *Runs) Workflow(ctx workflow.Context, in Input) (Output, error) {
 	if err := e.listen(); err != nil {
 		return Output{}, err
 	}
-	result, _ := agent.Collect(a.Run(run, &agent.Session{ID: session}, in.Prompt))
-	if err := e.flush(); err != nil {
+	session, err := e.open(in)
+	if err != nil {
 		return Output{}, err
+	}
+	events := a.Run(run, session, in.Prompt)
+	if in.Continue && in.Prompt == "" {
+		events = a.Resume(run, session)
+	}
+	result, err := e.follow(events)
+	if failed := e.flush(); failed != nil {
+		return Output{}, failed
+	}
+	if e.leaving && ctx.Err() == nil {
+		return Output{}, workflow.NewContinueAsNewError(ctx, WorkflowName, Input{Session: id, Allow: in.Allow, Continue: true, Run: result.Run})
+	}
+	if e.leaving { // cancelled in the meantime: the next execution would not know
+		e.pending = e.dropped
+		if err := e.flush(); err != nil {
+			return Output{}, err
+		}
 	}
 	if err := ctx.Err(); err != nil && result.StopReason == agent.StopInterrupted {
 		return Output{}, err
 	}
-	out := Output{Session: session, Run: result.Run, Entries: e.last, Status: result.Status, StopReason: result.StopReason, Turns: result.Turns}
+	if result.Run == "" { // there is nothing to resume
+		return Output{}, refused(err)
+	}
+	out := Output{Session: id, Run: result.Run, Entries: e.last, Status: result.Status, StopReason: result.StopReason, Turns: result.Turns}
 	if result.Err != nil {
 		out.Error = result.Err.Error()
 	}
 	return out, nil
+}
+
+// open is the session that a run continues, in outline, or a new one.
+func (e *effects) open(in Input) (*agent.Session, error) {
+	if !in.Continue {
+		return &agent.Session{ID: e.session}, nil
+	}
+	var outline []agent.Entry
+	err := workflow.ExecuteActivity(openActivity.in(e.ctx, 0), openActivity.name, e.session).Get(e.ctx, &outline)
+	if err != nil {
+		return nil, err
+	}
+	e.last, e.ids = len(outline), len(outline) // no more ids than entries were given
+	session, err := agent.LoadSession(e.session, outline)
+	if err != nil {
+		return nil, refused(err)
+	}
+	if last := len(outline) - 1; in.Run != "" && (last < 0 || outline[last].Run != in.Run) {
+		return nil, refused(fmt.Errorf("the session %s has another run than %s, which goes on: %w", e.session, in.Run, journal.ErrInUse))
+	}
+	return session, nil
+}
+
+// refused is an error that trying again does not help.
+func refused(err error) error {
+	return sdk.NewNonRetryableApplicationError(err.Error(), "session", err)
+}
+
+// follow ranges over a run. When the history is long it leaves the run as a turn begins,
+// but the first, so that the next execution resumes it there.
+func (e *effects) follow(events iter.Seq2[agent.Event, error]) (result agent.Result, err error) {
+	turns := 0
+	for ev, failed := range events {
+		err = failed
+		switch p := ev.Payload.(type) {
+		case agent.TurnStart:
+			turns++
+			if info := workflow.GetInfo(e.ctx); turns > 1 && (info.GetContinueAsNewSuggested() || info.GetCurrentHistoryLength() >= maxHistory) {
+				e.leaving = true
+				e.cancel(context.Canceled)
+			}
+		case agent.FinalResponse:
+			result = p.Result
+		}
+	}
+	return result, err
 }
 
 // effects are those of a run in a workflow: activities, timers and updates. As a
@@ -61,6 +135,8 @@ type effects struct {
 	ids     int
 	last    int           // entries
 	pending []agent.Entry // that no activity is known to have appended
+	leaving bool          // the next execution continues the run
+	dropped []agent.Entry // that it made since: nothing has happened for the session
 
 	waiting *agent.ApprovalRequest
 	decided *agent.Decision
@@ -73,6 +149,10 @@ func (e *effects) Elsewhere() {}
 
 // Append implements agent.Recorder.
 func (e *effects) Append(_ context.Context, entry agent.Entry) error {
+	if e.leaving {
+		e.dropped = append(e.dropped, entry)
+		return nil
+	}
 	e.pending, e.last = append(e.pending, entry), entry.Seq
 	return nil
 }
@@ -93,6 +173,9 @@ func (e *effects) flush() error {
 
 // do has an activity done. If the workflow was cancelled, so is the run.
 func (e *effects) do(rule rule, more time.Duration, result, input any) error {
+	if e.leaving {
+		return context.Canceled
+	}
 	n := len(e.pending)
 	err := workflow.ExecuteActivity(rule.in(e.ctx, more), rule.name, input).Get(e.ctx, result)
 	if err == nil {
