@@ -7,6 +7,7 @@ import (
 	"iter"
 	"strings"
 
+	"mylm/prompts"
 	"mylm/protocol"
 )
 
@@ -86,4 +87,58 @@ func (r *run) replaceBy(ctx context.Context, summary string, through int) error 
 		r.emit(Notice{Code: NoticeNoSummary, Text: "older steps are kept: their summary is not shorter"})
 	}
 	return err
+}
+
+// lastSummary is the summary that the model is shown now, and the last entry
+// that is in it.
+func (r *run) lastSummary() (summary string, through int) {
+	entries := r.session.snapshot()
+	for i := r.view.cut; i > 0; i-- {
+		c, ok := entries[i-1].Payload.(CompactionEntry)
+		switch {
+		case !ok:
+		case c.Summary == "" || summary != "" && c.Summary != summary:
+			return summary, through
+		default:
+			summary, through = c.Summary, c.Through
+		}
+	}
+	return summary, through
+}
+
+// compact records that everything up to an entry is not shown from now on, with a
+// summary of everything up to another one, and reports whether it did:
+// not if the prompt would be no smaller. The record itself stays whole.
+func (r *run) compact(ctx context.Context, through int, summary string, summarised int) (bool, error) {
+	s, before := &r.state, r.promptTokens()
+	lost := r.messages(summarised, through)
+	hidden := r.messages(r.view.from, through)
+	text, err := r.agent.opts.Prompts.Compacted(prompts.CompactedData{Summary: summary, Dropped: lost})
+	if err != nil {
+		return false, err
+	}
+	c := CompactionEntry{Text: text, Summary: summary, Through: through, Request: r.request}
+	if !r.view.shrinks(r.session.snapshot(), c) {
+		return false, nil
+	}
+	if err := r.record(ctx, c); err != nil {
+		return false, err
+	}
+	r.syncView()
+	r.emit(Compaction{
+		Dropped: hidden, Summarized: lost == 0, Before: before, After: r.promptTokens(), Window: s.Window, Guessed: s.Guessed,
+	})
+	return true, nil
+}
+
+// messages counts those in the record after one entry and up to
+// another, without the request, which stays.
+func (r *run) messages(behind, upTo int) (n int) {
+	entries := r.session.snapshot()
+	for i := behind; i < upTo; i++ {
+		if entries[i].isMessage() && entries[i].Seq != r.request {
+			n++
+		}
+	}
+	return n
 }

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"fmt"
-	"mylm/prompts"
 	"mylm/providers"
 	"mylm/providers/calling"
 	"slices"
@@ -44,6 +43,7 @@ func (v *view) sync(entries []Entry, limit int) {
 	if limit != v.limit || len(v.messages) == 0 || v.taken > len(entries) {
 		*v = v.empty()
 		v.limit = limit
+		v.skip(entries)
 	}
 	for v.taken < len(entries) {
 		e := &entries[v.taken]
@@ -59,6 +59,19 @@ func (v *view) sync(entries []Entry, limit int) {
 			v.add(e)
 		}
 	}
+}
+
+// skip takes in the entries up to the last compaction, which leaves of them little to see.
+func (v *view) skip(entries []Entry) {
+	cut := lastOf[CompactionEntry](entries)
+	if cut < 0 {
+		return
+	}
+	if run := lastOf[RunEntry](entries[:cut]); run >= 0 {
+		v.setSystem(providers.Message{Role: providers.System, Text: entries[run].Payload.(RunEntry).System})
+	}
+	v.taken = cut + 1
+	v.restart(entries, entries[cut].Payload.(CompactionEntry), entries[cut].Seq)
 }
 
 // empty is the view of nothing yet.
@@ -338,58 +351,4 @@ func (r *run) makeRoom(ctx context.Context) (bool, error) {
 		r.emit(Compaction{Before: r.tokens(before), After: r.promptTokens(), Window: r.state.Window, Guessed: r.state.Guessed})
 	}
 	return v.size < before, nil
-}
-
-// lastSummary is the summary that the model is shown now, and the last entry
-// that is in it.
-func (r *run) lastSummary() (summary string, through int) {
-	entries := r.session.snapshot()
-	for i := r.view.cut; i > 0; i-- {
-		c, ok := entries[i-1].Payload.(CompactionEntry)
-		switch {
-		case !ok:
-		case c.Summary == "" || summary != "" && c.Summary != summary:
-			return summary, through
-		default:
-			summary, through = c.Summary, c.Through
-		}
-	}
-	return summary, through
-}
-
-// compact records that everything up to an entry is not shown from now on, with a
-// summary of everything up to another one, and reports whether it did:
-// not if the prompt would be no smaller. The record itself stays whole.
-func (r *run) compact(ctx context.Context, through int, summary string, summarised int) (bool, error) {
-	s, before := &r.state, r.promptTokens()
-	lost := r.messages(summarised, through)
-	hidden := r.messages(r.view.from, through)
-	text, err := r.agent.opts.Prompts.Compacted(prompts.CompactedData{Summary: summary, Dropped: lost})
-	if err != nil {
-		return false, err
-	}
-	c := CompactionEntry{Text: text, Summary: summary, Through: through, Request: r.request}
-	if !r.view.shrinks(r.session.snapshot(), c) {
-		return false, nil
-	}
-	if err := r.record(ctx, c); err != nil {
-		return false, err
-	}
-	r.syncView()
-	r.emit(Compaction{
-		Dropped: hidden, Summarized: lost == 0, Before: before, After: r.promptTokens(), Window: s.Window, Guessed: s.Guessed,
-	})
-	return true, nil
-}
-
-// messages counts those in the record after one entry and up to
-// another, without the request, which stays.
-func (r *run) messages(behind, upTo int) (n int) {
-	entries := r.session.snapshot()
-	for i := behind; i < upTo; i++ {
-		if entries[i].isMessage() && entries[i].Seq != r.request {
-			n++
-		}
-	}
-	return n
 }
