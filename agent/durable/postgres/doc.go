@@ -27,6 +27,8 @@
 // runs that continue a session, the one that comes second to an entry is refused, before
 // it does what the entry announces.
 //
+// Payloads are what a workflow engine keeps outside its histories: package temporal.
+//
 // # Limits
 //
 // PostgreSQL 15 or later with pgvector 0.8 or later. An id and the names of a session,

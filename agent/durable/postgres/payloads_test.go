@@ -1,0 +1,62 @@
+package postgres_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mylm/agent/durable/postgres"
+)
+
+func payloads(t *testing.T, db *postgres.DB, tenant string) *postgres.Payloads {
+	t.Helper()
+	p, err := db.Payloads(tenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestPayloads(t *testing.T) {
+	db := open(t, migrated(t))
+	ours, theirs := payloads(t, db, "ours"), payloads(t, db, "theirs")
+	long := []byte(strings.Repeat("\x00long ", 1<<18))
+	put := func(p *postgres.Payloads, all map[string][]byte) {
+		t.Helper()
+		if err := p.Put(t.Context(), all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(ours, map[string][]byte{"a": long, "b": {}})
+	between := time.Now()
+	put(ours, map[string][]byte{"b": {}, "c": []byte("c")})
+	put(theirs, map[string][]byte{"c": []byte("another")})
+	get := func(p *postgres.Payloads, want ...string) map[string][]byte {
+		t.Helper()
+		all, err := p.Get(t.Context(), []string{"c", "b", "a", "none"})
+		if found := slices.Sorted(maps.Keys(all)); err != nil || !slices.Equal(found, want) {
+			t.Errorf("%v, %v; want %v", found, err, want)
+		}
+		return all
+	}
+	if all := get(ours, "a", "b", "c"); string(all["a"]) != string(long) || len(all["b"]) != 0 || string(all["c"]) != "c" {
+		t.Errorf("payloads come back as others: %.40q, %q, %q", all["a"], all["b"], all["c"])
+	}
+	if all := get(theirs, "c"); string(all["c"]) != "another" {
+		t.Errorf("the tenant sees another's: %q", all["c"])
+	}
+	if n, err := ours.Expire(t.Context(), between); n != 1 || err != nil {
+		t.Errorf("%d expired, %v", n, err)
+	}
+	get(ours, "b", "c")
+	if n, err := ours.Expire(t.Context(), time.Now().Add(time.Hour)); n != 2 || err != nil {
+		t.Errorf("%d expired, %v", n, err)
+	}
+	get(ours)
+	get(theirs, "c")
+	if _, err := db.Payloads(""); err == nil {
+		t.Error("nobody has payloads")
+	}
+}
