@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -19,6 +20,7 @@ import (
 type entries struct {
 	Session string        `json:"session"`
 	Entries []agent.Entry `json:"entries,omitempty"`
+	Through int           `json:"through,omitempty"` // the last entry of the session
 }
 
 type modelInput struct {
@@ -69,6 +71,13 @@ func (r *reply) add(c providers.Chunk) {
 // append brings a session up to these entries, some of which an earlier attempt may have
 // appended, and returns it. Begun reports whether the last of them was there.
 func (r *Runs) append(ctx context.Context, in entries) (s *agent.Session, begun bool, err error) {
+	if all, known := r.recent.get(in.Session); known {
+		s, begun, err = r.extend(ctx, in, all)
+		if err == nil || !errors.Is(err, journal.ErrInUse) {
+			return s, begun, err
+		}
+		r.recent.drop(in.Session) // another worker has written to it since
+	}
 	var all []agent.Entry
 	switch s, err = r.store.Open(ctx, in.Session); {
 	case errors.Is(err, journal.ErrNotFound):
@@ -77,6 +86,14 @@ func (r *Runs) append(ctx context.Context, in entries) (s *agent.Session, begun 
 	default:
 		all = s.Entries()
 	}
+	if s, begun, err = r.extend(ctx, in, all); errors.Is(err, journal.ErrNotFound) {
+		err = refused(err) // it was deleted
+	}
+	return s, begun, err
+}
+
+// extend is append for a session that has these entries, or did when it was read.
+func (r *Runs) extend(ctx context.Context, in entries, all []agent.Entry) (s *agent.Session, begun bool, err error) {
 	for _, e := range in.Entries {
 		if begun = e.Seq <= len(all); begun {
 			if all[e.Seq-1].Run != e.Run {
@@ -89,7 +106,12 @@ func (r *Runs) append(ctx context.Context, in entries) (s *agent.Session, begun 
 		}
 		all = append(all, e)
 	}
-	s, err = agent.LoadSession(in.Session, all)
+	if len(all) < in.Through {
+		return nil, false, fmt.Errorf("the session %s has %d entries, and not %d: %w", in.Session, len(all), in.Through, journal.ErrInUse)
+	}
+	if s, err = agent.LoadSession(in.Session, all); err == nil {
+		r.recent.put(in.Session, all)
+	}
 	return s, begun, err
 }
 
@@ -157,11 +179,54 @@ func (r *Runs) tool(ctx context.Context, in toolInput) (tools.Outcome, error) {
 	case begun && !in.Request.Effect.OnlyReads():
 		return tools.Outcome{Error: r.unknown, Unknown: true}, nil
 	}
-	return r.agent.Effects(s).Tool(ctx, in.Request), nil
+	a, err := r.withTool(s, in.Request.Name)
+	if err != nil {
+		return tools.Outcome{}, sdk.NewApplicationErrorWithCause(err.Error(), notRun, err)
+	}
+	return a.Effects(s).Tool(ctx, in.Request), nil
+}
+
+// withTool is an agent that has a tool, as it is for a session.
+func (r *Runs) withTool(s *agent.Session, name string) (*agent.Agent, error) {
+	if r.Tools == nil {
+		return r.agent, nil
+	}
+	all, err := r.Tools(s)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(all, func(t *tools.Tool) bool { return t.Name == name })
+	if i < 0 {
+		return r.agent, nil
+	}
+	o := r.opts
+	if o.Tools, err = tools.NewRegistry(all[i]); err != nil {
+		return nil, err
+	}
+	return agent.New(o)
 }
 
 // notRun is the type of the error of a call whose entries could not be appended.
 const notRun = "not_run"
+
+// ending is the result of a run, but for what its session holds.
+type ending struct {
+	Result  agent.Result `json:"result"`
+	Tainted bool         `json:"tainted,omitempty"` // which the result's JSON leaves out
+	Error   string       `json:"error,omitempty"`   // as well
+}
+
+func (r *Runs) ended(ctx context.Context, in ending) error {
+	defer beat(ctx)()
+	s, err := r.store.Open(ctx, in.Result.Session)
+	if err != nil {
+		return err
+	}
+	if in.Result.Tainted = in.Tainted; in.Error != "" {
+		in.Result.Err = errors.New(in.Error)
+	}
+	return r.Ended(ctx, s, in.Result)
+}
 
 func (r *Runs) info(ctx context.Context, in entries) (providers.Info, error) {
 	s, _, err := r.append(ctx, in)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +27,7 @@ import (
 func (b *bench) next() *bench {
 	var suite testsuite.WorkflowTestSuite
 	n := &bench{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), store: b.store, runs: b.runs}
-	n.SetTestTimeout(time.Minute)
+	n.busy()
 	b.runs.Register(n)
 	return n
 }
@@ -100,6 +101,39 @@ func TestResume(t *testing.T) {
 		if err := b.GetWorkflowError(); err == nil || !strings.Contains(err.Error(), strings.TrimPrefix(name, "no ")) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// A worker reads a session once, and again when another worker has written to it.
+func TestSessionReadOnce(t *testing.T) {
+	m := scripted.Say(call("read", "a"), call("read", "b"), "The first.", call("read", "d"), "The third.")
+	b := newBench(t, agent.Options{Model: m})
+	b.run(t, temporal.Input{Prompt: "go"})
+	if b.store.opened != 1 {
+		t.Errorf("it was read %d times", b.store.opened)
+	}
+	other := newBench(t, agent.Options{Model: scripted.Say(call("read", "c"), "The second.")})
+	other.store.sessions = b.store.sessions
+	other.run(t, temporal.Input{Prompt: "go", Continue: true})
+	b.store.sessions = other.store.sessions
+	b.next().run(t, temporal.Input{Prompt: "go", Continue: true})
+	last := m.Requests()[len(m.Requests())-1]
+	if !slices.ContainsFunc(last.Messages, func(m providers.Message) bool { return m.Text == "The second." }) {
+		t.Errorf("the model is not shown what another worker wrote: %+v", last.Messages)
+	}
+}
+
+// A run whose session is deleted ends.
+func TestSessionDeleted(t *testing.T) {
+	b := newBench(t, agent.Options{Model: scripted.Say(call("read", "a"), "done")})
+	b.SetOnActivityCompletedListener(func(info *activity.Info, _ converter.EncodedValue, _ error) {
+		b.store.mu.Lock()
+		defer b.store.mu.Unlock()
+		b.store.sessions = nil
+	})
+	b.ExecuteWorkflow(temporal.WorkflowName, temporal.Input{Session: "s", Prompt: "go"})
+	if err := b.GetWorkflowError(); err == nil || !strings.Contains(err.Error(), journal.ErrNotFound.Error()) {
+		t.Error(err)
 	}
 }
 

@@ -22,7 +22,7 @@
 // The input names a session, which the run begins or continues, and the output its
 // entries; the answer is read from the Store. What the activities return (a reply, a result) is in the
 // history once, and the entry that is made of it once more: nothing that grows with the
-// conversation is. For long results give the client an ExternalStorage, which keeps large
+// conversation is. Give every client the ExternalStorage that Storage makes, which keeps long
 // payloads outside the history.
 //
 // A run is as long as it likes: when a history is long, the run goes on in a new execution

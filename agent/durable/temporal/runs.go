@@ -51,7 +51,8 @@ type Output struct {
 	Status     agent.Status     `json:"status"`
 	StopReason agent.StopReason `json:"stop_reason"`
 	Turns      int              `json:"turns"`
-	Error      string           `json:"error,omitempty"` // why the run did not complete
+	Error      string           `json:"error,omitempty"`  // why the run did not complete
+	Unkept     string           `json:"unkept,omitempty"` // why what Runs.Ended does failed
 }
 
 // Decision is what was decided about the call that waits.
@@ -60,13 +61,23 @@ type Decision struct {
 	agent.Decision
 }
 
-// Runs are the runs of a worker. It is safe for concurrent use.
+// Runs are the runs of a worker. It is safe for concurrent use; its fields are set before.
+// All workers of a queue set the same ones.
 type Runs struct {
+	// Tools makes those tools that depend on the session, such as the memory's. Each
+	// takes the place of the one in the agent's options that has its name.
+	Tools func(*agent.Session) ([]*tools.Tool, error)
+	// Ended is called when a run has ended, with the session as it is recorded, and the
+	// result without its messages and calls: here what the run leaves goes to the memory.
+	// It is called again if it fails or its worker is lost, five times at most.
+	Ended func(context.Context, *agent.Session, agent.Result) error
+
 	opts    agent.Options
 	store   Store
 	agent   *agent.Agent // carries out effects
 	unknown string       // the error of a call whose end is unknown
 	tries   int
+	recent  recent
 }
 
 // New prepares runs with these options. Effects in them, such as those of telemetry,
@@ -101,6 +112,7 @@ func (r *Runs) Register(w Registry) {
 	w.RegisterActivityWithOptions(r.tool, activity.RegisterOptions{Name: readActivity.name})
 	w.RegisterActivityWithOptions(r.open, activity.RegisterOptions{Name: openActivity.name})
 	w.RegisterActivityWithOptions(r.info, activity.RegisterOptions{Name: infoActivity.name})
+	w.RegisterActivityWithOptions(r.ended, activity.RegisterOptions{Name: endedActivity.name})
 	w.RegisterActivityWithOptions(r.record, activity.RegisterOptions{Name: recordActivity.name})
 }
 
@@ -136,6 +148,8 @@ var (
 	openActivity = rule{"mylm.open", time.Minute, 0, 0, false}
 	// Without its record a run has no end.
 	recordActivity = rule{"mylm.record", time.Minute, 0, 0, false}
+	// It may embed what the run leaves. An answer does not wait for it for ever.
+	endedActivity = rule{"mylm.ended", 5 * time.Minute, beatWithin, 5, false}
 )
 
 // in applies the rule, with time that comes on top.

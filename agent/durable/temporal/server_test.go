@@ -3,22 +3,18 @@ package temporal_test
 import (
 	"context"
 	"flag"
-	"fmt"
 	"iter"
 	"os"
-	"strconv"
+	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	common "go.temporal.io/api/common/v1"
 	enums "go.temporal.io/api/enums/v1"
 	history "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/temporalproto"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 
@@ -29,9 +25,13 @@ import (
 	"mylm/tools"
 )
 
-var record = flag.String("record", "", "write the history of the recorded run to this file")
+var record = flag.Bool("record", false, "write the histories in testdata again")
 
-const recorded = "testdata/history.json"
+// Two of the recorded histories, with decisions and of a run that another execution began.
+const (
+	recorded  = "testdata/history.json"
+	continued = "testdata/continued.json"
+)
 
 // script is that of the recorded run: what it asks for is repeated when it is replayed.
 func script(t *testing.T, store *store) (*bench, *temporal.Runs) {
@@ -44,13 +44,19 @@ func script(t *testing.T, store *store) (*bench, *temporal.Runs) {
 	return b, runs
 }
 
-// A recorded history runs again and asks for the same.
+// The recorded histories run again and ask for the same, those of earlier versions too.
 func TestReplay(t *testing.T) {
 	_, runs := script(t, &store{})
 	replayer := worker.NewWorkflowReplayer()
 	runs.Register(workflows{replayer})
-	if err := replayer.ReplayWorkflowHistoryFromJSONFile(nil, recorded); err != nil {
-		t.Error(err)
+	files, err := filepath.Glob("testdata/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		if err := replayer.ReplayWorkflowHistoryFromJSONFile(nil, file); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
 	}
 	other, err := temporal.New(agent.Options{Model: scripted.Say("x"), Tools: new(bench).registry(t), MaxTurns: 2}, &store{})
 	if err != nil {
@@ -69,7 +75,7 @@ type workflows struct{ worker.WorkflowReplayer }
 func (workflows) RegisterActivityWithOptions(any, activity.RegisterOptions) {}
 
 // server starts a development server of Temporal's on loopback, with a client.
-func server(t *testing.T, o client.Options) *testsuite.DevServer {
+func server(t *testing.T, o client.Options, args ...string) *testsuite.DevServer {
 	path := os.Getenv("TEMPORAL_TEST_BIN")
 	if path == "" {
 		if os.Getenv("TEMPORAL_TEST_REQUIRED") != "" {
@@ -78,7 +84,7 @@ func server(t *testing.T, o client.Options) *testsuite.DevServer {
 		t.Skip("TEMPORAL_TEST_BIN names no server of Temporal's: see scripts/get-temporal")
 	}
 	o.Identity = "test"
-	s, err := testsuite.StartDevServer(t.Context(), testsuite.DevServerOptions{ExistingPath: path, LogLevel: "error", ClientOptions: &o})
+	s, err := testsuite.StartDevServer(t.Context(), testsuite.DevServerOptions{ExistingPath: path, LogLevel: "error", ClientOptions: &o, ExtraArgs: args})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +97,7 @@ func server(t *testing.T, o client.Options) *testsuite.DevServer {
 }
 
 func work(t *testing.T, c client.Client, runs *temporal.Runs) worker.Worker {
-	w := worker.New(c, "agents", worker.Options{Identity: "test", WorkerStopTimeout: time.Second})
+	w := worker.New(c, "agents", worker.Options{Identity: "test", WorkerStopTimeout: time.Second, DeadlockDetectionTimeout: time.Minute})
 	runs.Register(w)
 	if err := w.Start(); err != nil {
 		t.Fatal(err)
@@ -119,6 +125,33 @@ func waiting(t *testing.T, c client.Client, id string) *agent.ApprovalRequest {
 	}
 	t.Fatal("no call waits")
 	return nil
+}
+
+// keep writes a history to testdata.
+func keep(t *testing.T, h *history.History, file string) {
+	if !*record {
+		return
+	}
+	text, err := temporalproto.CustomJSONMarshalOptions{Indent: "\t"}.Marshal(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, append(text, '\n'), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func historyOf(t *testing.T, c client.Client, id, run string) *history.History {
+	h := &history.History{}
+	events := c.GetWorkflowHistory(t.Context(), id, run, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for events.HasNext() {
+		e, err := events.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Events = append(h.Events, e)
+	}
+	return h
 }
 
 // A run begun by one worker is finished by another, with a decision in between, and its
@@ -165,29 +198,38 @@ func TestServer(t *testing.T) {
 		t.Error(store.text(t, "s"))
 	}
 
-	h := &history.History{}
-	events := c.GetWorkflowHistory(t.Context(), "s", run.GetRunID(), false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-	for events.HasNext() {
-		e, err := events.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
-		h.Events = append(h.Events, e)
-	}
-	text, err := temporalproto.CustomJSONMarshalOptions{Indent: "\t"}.Marshal(h)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("%d events, %d bytes of JSON, in %d turns", len(h.Events), len(text), out.Turns)
-	if *record != "" {
-		if err := os.WriteFile(*record, append(text, '\n'), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	h := historyOf(t, c, "s", run.GetRunID())
+	t.Logf("%d events in %d turns", len(h.Events), out.Turns)
+	keep(t, h, recorded)
 	replayer := worker.NewWorkflowReplayer()
 	rest.Register(workflows{replayer})
 	if err := replayer.ReplayWorkflowHistory(nil, h); err != nil {
 		t.Error(err)
+	}
+}
+
+// A run goes on in new executions, with the server's word on when, and theirs run again.
+func TestServerContinues(t *testing.T) {
+	c, store := server(t, client.Options{}, "--dynamic-config-value", "limit.historyCount.suggestContinueAsNew=20").Client(), &store{}
+	b, runs := script(t, store)
+	defer work(t, c, runs).Stop()
+	run := start(t, c, temporal.Input{Session: "s", Prompt: "go", Allow: tools.Writes})
+	first := run.GetRunID()
+	var out temporal.Output
+	if err := run.Get(t.Context(), &out); err != nil || out.Turns != 4 || out.StopReason != agent.StopComplete {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	all := executions(t, c, "s", first)
+	if ran := strings.Join(b.ran, ", "); len(all) < 2 || ran != "read a, write b, write c" {
+		t.Fatalf("%d executions; ran %s", len(all), ran)
+	}
+	keep(t, all[1].History, continued)
+	replayer := worker.NewWorkflowReplayer()
+	runs.Register(workflows{replayer})
+	for i, x := range all {
+		if err := replayer.ReplayWorkflowHistory(nil, x.History); err != nil {
+			t.Errorf("execution %d of %d does not run again: %v", i+1, len(all), err)
+		}
 	}
 }
 
@@ -223,78 +265,4 @@ func (m *hanging) Generate(ctx context.Context, _ providers.Request) iter.Seq2[p
 		close(m.ended)
 		yield(providers.Chunk{}, ctx.Err())
 	}
-}
-
-// With an ExternalStorage the history of a run grows by little more than references,
-// however long the results are.
-func TestServerHistory(t *testing.T) {
-	storage := &payloads{}
-	c, store := server(t, client.Options{ExternalStorage: converter.ExternalStorage{Drivers: []converter.StorageDriver{storage}, PayloadSizeThreshold: 512}}).Client(), &store{}
-	const turns = 20
-	var says []string
-	for i := range turns - 1 {
-		says = append(says, call("long", fmt.Sprint(i)))
-	}
-	long, err := tools.New("long", "Reads much.", tools.Reads, func(_ context.Context, i in) (tools.Result, error) {
-		return tools.Result{Text: strings.Repeat(i.Text+" is long. ", 5000)}, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	registry, err := tools.NewRegistry(long)
-	if err != nil {
-		t.Fatal(err)
-	}
-	runs, err := temporal.New(agent.Options{Model: scripted.Say(append(says, "done")...), Tools: registry, MaxTurns: turns, SummarizeAfterTurns: agent.Off}, store)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer work(t, c, runs).Stop()
-	began := time.Now()
-	run := start(t, c, temporal.Input{Session: "s", Prompt: "go"})
-	var out temporal.Output
-	if err := run.Get(t.Context(), &out); err != nil || out.Turns != turns || out.StopReason != agent.StopComplete {
-		t.Fatalf("%+v, %v", out, err)
-	}
-	d, err := c.DescribeWorkflow(t.Context(), "s", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	info := d.RawResponse.GetWorkflowExecutionInfo()
-	t.Logf("%d events, %d bytes, %d payloads elsewhere, in %v", info.GetHistoryLength(), info.GetHistorySizeBytes(), len(storage.all), time.Since(began))
-	if size := info.GetHistorySizeBytes() / turns; size > 3<<10 {
-		t.Errorf("the history has %d bytes a turn", size)
-	}
-}
-
-// payloads is an external storage in memory.
-type payloads struct {
-	mu  sync.Mutex
-	all []*common.Payload
-}
-
-func (*payloads) Name() string { return "memory" }
-func (*payloads) Type() string { return "memory" }
-
-func (p *payloads) Store(_ converter.StorageDriverStoreContext, all []*common.Payload) (claims []converter.StorageDriverClaim, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, one := range all {
-		claims = append(claims, converter.StorageDriverClaim{ClaimData: map[string]string{"n": strconv.Itoa(len(p.all))}})
-		p.all = append(p.all, one)
-	}
-	return claims, nil
-}
-
-func (p *payloads) Retrieve(_ converter.StorageDriverRetrieveContext, claims []converter.StorageDriverClaim) (all []*common.Payload, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, claim := range claims {
-		n, err := strconv.Atoi(claim.ClaimData["n"])
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, p.all[n])
-	}
-	return all, nil
 }

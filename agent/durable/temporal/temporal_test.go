@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	sdk "go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"mylm/agent"
@@ -29,6 +30,7 @@ type store struct {
 	mu       sync.Mutex
 	sessions map[string][]agent.Entry
 	down     error // of every Append
+	opened   int
 }
 
 func (s *store) Append(_ context.Context, e agent.Entry) error {
@@ -36,6 +38,9 @@ func (s *store) Append(_ context.Context, e agent.Entry) error {
 	defer s.mu.Unlock()
 	if s.down != nil {
 		return s.down
+	}
+	if e.Seq > 1 && s.sessions[e.Session] == nil {
+		return journal.ErrNotFound
 	}
 	if e.Seq != len(s.sessions[e.Session])+1 {
 		return journal.ErrInUse
@@ -50,6 +55,7 @@ func (s *store) Append(_ context.Context, e agent.Entry) error {
 func (s *store) Open(_ context.Context, id string) (*agent.Session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.opened++
 	if s.sessions[id] == nil {
 		return nil, journal.ErrNotFound
 	}
@@ -109,7 +115,7 @@ func (b *bench) called(name string) func(context.Context, in) (tools.Result, err
 func newBench(t *testing.T, o agent.Options) *bench {
 	var suite testsuite.WorkflowTestSuite
 	b := &bench{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), store: &store{}}
-	b.SetTestTimeout(time.Minute)
+	b.busy()
 	o.Tools = b.registry(t)
 	var err error
 	if b.runs, err = temporal.New(o, b.store); err != nil {
@@ -117,6 +123,12 @@ func newBench(t *testing.T, o agent.Options) *bench {
 	}
 	b.runs.Register(b)
 	return b
+}
+
+// busy lets the machine take its time.
+func (b *bench) busy() {
+	b.SetTestTimeout(time.Minute)
+	b.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute})
 }
 
 func (b *bench) registry(t *testing.T) *tools.Registry {

@@ -64,17 +64,35 @@ func (r *Runs) Workflow(ctx workflow.Context, in Input) (Output, error) {
 			return Output{}, err
 		}
 	}
-	if err := ctx.Err(); err != nil && result.StopReason == agent.StopInterrupted {
-		return Output{}, err
-	}
 	if result.Run == "" { // there is nothing to resume
 		return Output{}, refused(err)
+	}
+	unkept := e.ended(result)
+	if err := ctx.Err(); err != nil && result.StopReason == agent.StopInterrupted {
+		return Output{}, err
 	}
 	out := Output{Session: id, Run: result.Run, Entries: e.last, Status: result.Status, StopReason: result.StopReason, Turns: result.Turns}
 	if result.Err != nil {
 		out.Error = result.Err.Error()
 	}
+	if unkept != nil {
+		out.Unkept = unkept.Error()
+	}
 	return out, nil
+}
+
+// ended tells Runs.Ended, also of a cancelled run.
+func (e *effects) ended(r agent.Result) error {
+	if e.runs.Ended == nil {
+		return nil
+	}
+	ctx, cancel := workflow.NewDisconnectedContext(e.ctx)
+	defer cancel()
+	in := ending{Result: r, Tainted: r.Tainted}
+	if in.Result.Calls = nil; r.Err != nil {
+		in.Error = r.Err.Error()
+	}
+	return workflow.ExecuteActivity(endedActivity.in(ctx, 0), endedActivity.name, in).Get(ctx, nil)
 }
 
 // open is the session that a run continues, in outline, or a new one.
@@ -164,7 +182,7 @@ func (e *effects) flush() error {
 	}
 	ctx, cancel := workflow.NewDisconnectedContext(e.ctx)
 	defer cancel()
-	err := workflow.ExecuteActivity(recordActivity.in(ctx, 0), recordActivity.name, entries{e.session, e.pending}).Get(ctx, nil)
+	err := workflow.ExecuteActivity(recordActivity.in(ctx, 0), recordActivity.name, e.entries()).Get(ctx, nil)
 	if err == nil {
 		e.pending = nil
 	}
@@ -196,7 +214,7 @@ func (e *effects) checked(err error) error {
 	return err
 }
 
-func (e *effects) entries() entries { return entries{e.session, e.pending} }
+func (e *effects) entries() entries { return entries{e.session, e.pending, e.last} }
 
 func (e *effects) Model(_ context.Context, q agent.ModelRequest) iter.Seq2[providers.Chunk, error] {
 	return func(yield func(providers.Chunk, error) bool) {
