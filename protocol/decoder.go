@@ -57,6 +57,7 @@ type Decoder struct {
 
 	shownAt int   // where in it the last example, comment or inline code of several lines began
 	doubt   doubt // see Doubtful
+	lostAt  int   // what lost found is so far from the end of the text; 0: nothing
 
 	tries  budget // of calls without tags
 	folded map[string][]string
@@ -244,7 +245,7 @@ func (d *Decoder) conclude(stop Stop) {
 		d.fail(&FormatError{Reason: OnlyThought, Offset: d.off})
 	case !d.text: // T9, A7
 		d.fail(&FormatError{Reason: Empty, Offset: d.off})
-	case stop == End && !d.answered && !d.opts.Insisted:
+	case (stop == End || d.opts.Last) && !d.answered && !d.opts.Insisted:
 		d.lost()
 	}
 	for _, p := range d.parts {

@@ -17,9 +17,13 @@ type doubt struct {
 // Doubtful returns how many bytes at the end of the text that was passed on Close may
 // find to be a call in a form that is not read (UnknownForm, FencedCall, EscapedCall). Who
 // cannot take text back withholds as much. Where a call is announced in words, those are
-// not among them. It is to be called after each Push, and after no other method.
+// not among them. It is to be called after each Push, and after Close, when it is how much
+// of the text was found to be such a call.
 func (d *Decoder) Doubtful() int {
-	if d.mode == done || d.answered || d.opts.Insisted || len(d.opts.Tools.Names()) == 0 {
+	if d.mode == done {
+		return d.lostAt
+	}
+	if d.answered || d.opts.Insisted || len(d.opts.Tools.Names()) == 0 {
 		return 0
 	}
 	f := finder{d: d, text: d.passed.String(), from: d.passed.from, streams: true}
@@ -42,12 +46,14 @@ func (f *finder) placeFrom() int {
 			u.searched = len(f.text)
 			return u.from
 		}
-		if f.place(f.d.callStarts[u.next] - f.from).certain() {
+		switch g := f.place(f.d.callStarts[u.next] - f.from); {
+		case g.certain():
 			u.until = ""
 			return u.from
+		case g.is != isWaiting:
+			u.next++
 		}
 		u.open = false
-		u.next++
 	}
 	end, waits := len(f.text), false
 	for k := u.next; k < len(f.d.callStarts) && f.d.callStarts[k]-f.from < end; k++ {
@@ -74,6 +80,9 @@ func (f *finder) placeFrom() int {
 
 // onlyFrom is where what only finds may begin, or the end of the text.
 func (f *finder) onlyFrom() int {
+	if f.streams && f.onlyCode() != "" {
+		return 0
+	}
 	if !f.d.oneTool {
 		return len(f.text)
 	}

@@ -1,8 +1,10 @@
 package protocol
 
 import (
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // held is what may be a call and is not decided yet.
@@ -403,7 +405,7 @@ func (d *Decoder) bare(x *resolver, fault *ValueError, known bool) (err *ValueEr
 	_, several := d.behindFence()
 	switch follows := d.follow(x.rest(), &from); {
 	case follows == nothing, follows == ends:
-		return nil, !known && x.form != "python" // D18
+		return nil, !known && x.form != "python" && !namedCall().MatchString(x.src) // D18
 	case follows == words && known && h.fenced && several:
 		return &ValueError{Reason: FencedCall}, false
 	case follows == words && known && h.dialect == action:
@@ -412,6 +414,11 @@ func (d *Decoder) bare(x *resolver, fault *ValueError, known bool) (err *ValueEr
 		return nil, true
 	}
 }
+
+// namedCall is an object that can be nothing but a call: a name and its arguments.
+var namedCall = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*\{\s*"name"\s*:\s*"[\w.-]+"\s*,\s*"arguments"\s*:\s*\{`)
+})
 
 // behindFence is what follows the fence that a call without tags is in. Where that is
 // another fence, which of their calls is meant is not guessed.

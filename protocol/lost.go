@@ -20,7 +20,7 @@ func (d *Decoder) lost() {
 	reason := UnknownForm
 	tool, at, invented := f.find(d.callStarts)
 	if invented {
-		d.fail(&FormatError{Reason: InventedObservation, Offset: d.off - int64(len(f.text)-at)})
+		d.failAt(len(f.text)-at, &FormatError{Reason: InventedObservation})
 		return
 	}
 	if tool == "" && d.line.unended() { // what was only shown never ended
@@ -37,8 +37,14 @@ func (d *Decoder) lost() {
 		reason = FencedCall
 	}
 	if tool != "" {
-		d.fail(&FormatError{Reason: reason, Offset: d.off - int64(len(f.text)-at), Tool: tool})
+		d.failAt(len(f.text)-at, &FormatError{Reason: reason, Tool: tool})
 	}
+}
+
+// failAt fails a reply for what begins n bytes before the end of its text.
+func (d *Decoder) failAt(n int, err *FormatError) {
+	d.lostAt, err.Offset = n, d.off-int64(n)
+	d.fail(err)
 }
 
 // unclosedThought decides a reply that ends in thought. One that began in the
@@ -88,7 +94,7 @@ func (d *Decoder) noteWords() {
 
 // lineLabels are with what a result begins, or a step (see observed and step), by their
 // first letter.
-var lineLabels = [256][]string{'o': {"observation", "output"}, 't': {"tool"}, 'f': {"function"}, 'r': {"result", "response"}, 'u': {"use tool", "use function"}, 'c': {"call tool", "call function"}, 'n': {"name"}}
+var lineLabels = [256][]string{'o': {"observation", "output"}, 't': {"tool"}, 'f': {"function"}, 'r': {"result", "response", "return of"}, 'u': {"use tool", "use function"}, 'c': {"call tool", "call function"}, 'n': {"name"}}
 
 // labelled reports whether s begins with one of these, as far as it goes.
 func labelled(s string) bool {
@@ -116,6 +122,9 @@ func (d *Decoder) wordy(s string) bool {
 		return false
 	}
 	if labelled(s) || d.exact(s[:n]) {
+		return false
+	}
+	if s[n] == '(' {
 		return false
 	}
 	if c := s[n+1]; (s[n] == ' ' || s[n] == ',') && isWord(c) && c != '_' && !isDigit(c) {
@@ -274,7 +283,11 @@ func (f *finder) place(at int) (g guess) {
 	case !start && c == '[' && !f.shown:
 		return f.observed(f.text[at:])
 	case start && (c == '`' || c == '~') && !f.shown:
-		return f.fenced(f.text[at:], f.text[from:at])
+		g = f.fenced(f.text[at:], f.text[from:at])
+		if g.is == isNone && f.d.mayObserve(f.text[at:]) {
+			g = f.observed(f.text[at:])
+		}
+		return g
 	case start:
 		if g = f.atLine(f.text[at:]); g.is == isNone && c == '{' {
 			paragraph, _, _ := strings.Cut(f.ahead(f.text[at:], 1<<16), "\n\n")
@@ -333,6 +346,9 @@ func (f *finder) atLine(s string) guess {
 			return f.soon(rest, maxTag, 0)
 		}
 	case "[":
+		if n := len(callBracket().FindString(head)); n > 0 {
+			return f.named(rest[n:])
+		}
 		if inside := trimSpace(rest[1:]); inside == "" {
 			return f.soon(rest, maxPassed, skipped)
 		} else if inside[0] == '{' {
@@ -360,6 +376,11 @@ func (f *finder) atLine(s string) guess {
 	return guess{}
 }
 
+// callBracket is a token in brackets that opens a call, as of MiniMax.
+var callBracket = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\[(?:TOOL|FUNCTION)_?CALLS?\]`)
+})
+
 // objectLabel is what comes before an object on its line: words that announce a
 // call, or a token in brackets such as LM Studio's.
 var objectLabel = sync.OnceValue(func() *regexp.Regexp {
@@ -371,7 +392,7 @@ var objectLabel = sync.OnceValue(func() *regexp.Regexp {
 // without its tokens, and steps like those of ReAct, perhaps with a number. What
 // follows the name may still come.
 var lineForm = sync.OnceValue(func() *regexp.Regexp {
-	const head = `^(?:>>>|✿FUNCTION✿:\s*|\[[A-Z_]+\]\s*|(?:[^\n{>][^\n{]*)?to=functions\.|(?i:act(?:ion)?)[ 0-9*]*[:：][\s*\x60]*)`
+	const head = `^(?:>>>|✿FUNCTION✿:\s*|\[[A-Z_]+\]\s*|(?:[^\n{>][^\n{]*)?to=functions\.|(?:[^\n{>][^\n{]*)?commentary to=|(?i:act(?:ion)?)[ 0-9*]*[:：][\s*\x60]*)`
 	const args = `[ *\x60\r]*(?:\n|$|[\[({])|(?:[ a-z]|<\|[a-z]+\|>)*\n?\{`
 	return regexp.MustCompile(head + `(?:([\w.\\-]+)(?:` + args + `)|([\w.\\-]*)(?:[ *\x60\ra-z]|<\|[a-z]*\|?>?)*$)`)
 })
@@ -385,7 +406,7 @@ func (f *finder) behindLabel(head, rest string, skipped int) guess {
 	}
 	steps := len(head) > 3 && strings.EqualFold(head[:3], "act")
 	if head == "" || strings.IndexByte(">[\xe2", head[0]) < 0 && !steps &&
-		(strings.IndexByte(head, '=') < 0 || !strings.Contains(head, "to=functions.")) {
+		(strings.IndexByte(head, '=') < 0 || !strings.Contains(head, "to=functions.") && !strings.Contains(head, "commentary to=")) {
 		return guess{}
 	}
 	switch m := lineForm().FindStringSubmatchIndex(head); {
@@ -416,6 +437,16 @@ func (f *finder) call(s string, bullet, list bool) guess {
 		return g
 	}
 	tool, known := f.d.declared(tidyName(s[:n]))
+	if !known && s[n] == '(' {
+		tool, known = f.d.method(s[:n])
+		args := s[n:min(len(s), n+maxTag)]
+		if m := callerArgs().FindStringSubmatch(args); m != nil && f.d.stands(m[1]) {
+			return found(m[1])
+		}
+		if !known && !strings.ContainsAny(args, ",)\n") {
+			return f.soon(args, maxTag, 0)
+		}
+	}
 	if !known {
 		return guess{}
 	}
@@ -431,17 +462,20 @@ func (f *finder) call(s string, bullet, list bool) guess {
 		return f.soon(s, 2*maxTag, 0)
 	case f.streams && (s[0] == '(' || object):
 		return found(tool)
+	case f.streams && s[0] == '[' && between == "" && strings.IndexByte(s, '\n') < 0:
+		return guess{is: isOpen, until: "\n"}
 	}
 	if strings.HasSuffix(between, "\n") {
 		block, _, _ := strings.Cut(f.ahead(s, 1<<16), "\n\n")
-		if !strings.HasSuffix(strings.TrimRight(block, " \t\r\n*`"), "}") {
+		if !strings.HasSuffix(strings.TrimRight(block, " \t\r\n*`"), "}") && (!object || valueEnd(s) < len(s)) {
 			return guess{}
 		}
 	}
 	line, _, _ := strings.Cut(s, "\n")
 	line = strings.TrimSpace(line)
 	switch {
-	case object && strings.HasPrefix(inside, `"`), line == "()" && !bullet, line == "()]" && list:
+	case object && f.begins(tool, s), between == "" && strings.HasPrefix(s, "[") && strings.HasSuffix(line, "]") && f.d.stands(tool),
+		object && strings.HasPrefix(inside, `"`), line == "()" && !bullet, line == "()]" && list:
 		return found(tool)
 	case !strings.HasPrefix(s, "("):
 		return guess{}
@@ -449,11 +483,29 @@ func (f *finder) call(s string, bullet, list bool) guess {
 	behind, ok := f.keywords(f.within(s, maxPassed))
 	line, _, _ = strings.Cut(behind, "\n")
 	others := list && strings.HasPrefix(line, ",") && strings.HasSuffix(strings.TrimSpace(line), ")]")
-	if !ok || !others && strings.Trim(line, " \t*_;,.])}\r") != "" {
+	if !ok || !others && strings.Trim(line, " \t*_;,.])}\r") != "" && !returned().MatchString(line) {
 		return guess{}
 	}
 	return found(tool)
 }
+
+// callerArgs is how the arguments of a function that calls a tool begin: call_tool("NAME", …).
+var callerArgs = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\(\s*["']?([\w-]+)["']?\s*,`) })
+
+// method returns the tool that is the last part of a path, as of a client or a server, or
+// the one whose method that is.
+func (d *Decoder) method(path string) (tool string, known bool) {
+	parts := strings.Split(strings.ReplaceAll(path, "__", "."), ".")
+	last := len(parts) - 1
+	if last > 0 && slices.Contains([]string{"call", "invoke", "run"}, parts[last]) {
+		tool = parts[last-1]
+		return tool, d.exact(tool)
+	}
+	return parts[last], last > 0 && d.stands(parts[last])
+}
+
+// returned is what comes between a call and what it is said to have returned, or a comment.
+var returned = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ *(?:->|=>|→|#)`) })
 
 // beforeArgs is what may come between a name and its arguments: the number of the
 // call in Kimi's form, a token of Kimi's or Mistral's, marks of bold type, a colon,
@@ -465,7 +517,12 @@ var beforeArgs = sync.OnceValue(func() *regexp.Regexp {
 // memberStart is the key of a member, and its value if that is a word or begins
 // an object, perhaps in a string.
 var memberStart = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`["']([\w.-]+)["']\s*:\s*(?:["']([\w.-]+)["']|("?\{))?`)
+	return regexp.MustCompile(`["']([\w.-]+)["']\s*:\s*(?:["']?([\w.-]+)["']?|("?\{))?`)
+})
+
+// looseStart is the same without quotation marks.
+var looseStart = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`([\w.-]+)\s*:\s*(?:["']?([\w.-]+)["']?|(\{))?`)
 })
 
 // object is an object at a place, up to a blank line; tool is what it names.
@@ -489,19 +546,25 @@ func (f *finder) inObject(s string) (tool string) {
 	s, _, _ = strings.Cut(f.ahead(s, 1<<16), "\n\n")
 	args := false
 	var keys []string
-	for _, m := range memberStart().FindAllStringSubmatch(s, -1) {
+	member := memberStart()
+	if m := firstKey().FindStringSubmatch(s[:min(len(s), maxTag)]); m != nil && m[2] != "" {
+		member = looseStart()
+	}
+	for _, m := range member.FindAllStringSubmatch(s, -1) {
 		key, value, opens := m[1], m[2], m[3] != ""
 		keys = append(keys, key)
 		_, isTool := f.d.opts.Tools.Schema(key)
 		named, known := f.d.declared(value)
 		switch {
+		case key == "properties" && echoed().MatchString(s):
+			args = true
 		case key == "properties" || key == "description":
 			return ""
 		case opens && isTool:
 			tool, args = key, true
 		case opens && argsKeys[fold(key)], key == "action_input":
 			args = true
-		case known && (nameKeys[fold(key)] || key == "recipient_name") && tool == "":
+		case known && (nameKeys[fold(key)] || key == "recipient_name" || f.d.stands(value)) && tool == "":
 			tool = named
 		}
 	}
@@ -509,6 +572,16 @@ func (f *finder) inObject(s string) (tool string) {
 		return ""
 	}
 	return tool
+}
+
+// echoed is a schema with values in place of what it says of them, as Llama 3 writes it.
+var echoed = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`"properties"\s*:\s*\{\s*"[\w-]+"\s*:\s*[^{\s]`)
+})
+
+// stands reports whether a word is the name of a tool and no word of prose.
+func (d *Decoder) stands(word string) bool {
+	return d.exact(word) && strings.Trim(word[1:], "abcdefghijklmnopqrstuvwxyz") != ""
 }
 
 // wrapped reports whether a call that an object holds is one part of it among others, as
@@ -531,7 +604,7 @@ func (x *resolver) among(value json.RawMessage) bool {
 	p := x.partsOf(value)
 	if p.name != nil || p.inner != nil || slices.ContainsFunc(p.rest, func(m member) bool {
 		_, known := x.d.opts.Tools.Schema(m.key)
-		return known || m.key == "recipient_name"
+		return known || m.key == "recipient_name" || x.d.stands(strings.Trim(string(m.value), `"`))
 	}) {
 		return false
 	}
@@ -588,6 +661,11 @@ func (f *finder) markUp(s string, start bool) guess {
 		return found(tool)
 	case start && closed && e.name == "parameter" && nameAttr(e.attrs) != "": // without what comes before it
 		return found(f.declares(nameAttr(e.attrs)))
+	case start && closed && e.name == "arg_key":
+		return found(f.declares(content))
+	case start && closed && nameElements[e.fold] && f.d.exact(content) && !calls:
+		_, after, _ := strings.Cut(f.ahead(s[e.n:], maxPassed), closer)
+		return f.argumentsBelow(after, content)
 	case !closed || content == "":
 		return guess{}
 	case calls:
@@ -631,6 +709,21 @@ func (f *finder) mayBeElement(s string, start bool) bool {
 	return s == "" || s[0] != '/' && !strings.ContainsAny(name, "<\"'{}") && (start || known || rest == "" || callElement().MatchString(fold(name)))
 }
 
+// argumentsBelow are those of a tool in an element that follows the one with its name, of
+// whose closing tag s is the end.
+func (f *finder) argumentsBelow(s, tool string) guess {
+	_, next, ended := strings.Cut(s, ">")
+	next = trimSpace(next)
+	e, whole := elemAt(next[:min(len(next), maxTag)])
+	switch {
+	case whole && argsKeys[e.fold]:
+		return found(tool)
+	case !ended, next == "", next[0] == '<' && !whole:
+		return f.soon(s, maxTag, 0)
+	}
+	return guess{}
+}
+
 // callToken reports whether a control token, of which end bytes stand before its >,
 // may begin a call, also as DeepSeek's models misspell theirs.
 func callToken(s string, end int) bool {
@@ -671,16 +764,36 @@ var onlyStep = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?is)^\s*(?:(?:thought|act).*\n[\s*_]*)?act[^:]*:\s*[^\n]*$`)
 })
 
+// begins reports whether an object begins with an argument of a tool.
+func (f *finder) begins(tool, object string) bool {
+	m := firstKey().FindStringSubmatch(object[:min(len(object), maxTag)])
+	return m != nil && f.d.property(tool, m[1]+m[2]) != nil
+}
+
 // about reports whether an object names a tool, or begins with an argument of it.
 func (f *finder) about(tool, object string) bool {
-	m := firstKey().FindStringSubmatch(object[:min(len(object), maxTag)])
-	return m != nil && (f.d.property(tool, m[1]+m[2]) != nil || f.inObject(object) != "")
+	return f.begins(tool, object) || firstKey().MatchString(object[:min(len(object), maxTag)]) && f.inObject(object) != ""
 }
 
 // shells are what is written behind the ticks of a fence with a command.
 var shells = []string{"bash", "sh", "shell"}
 
-// only returns the one tool that there is, if the reply is a thought and an action
+// onlyCode is the inline code that is all of a reply so far; "": there is other text.
+func (f *finder) onlyCode() string {
+	const tick = "`"
+	text := trimSpace(f.text[:min(len(f.text), maxElem)])
+	if f.from > 0 || len(f.text) > maxElem || !strings.HasPrefix(text, tick) || f.d.opts.Told {
+		return ""
+	}
+	code, after, _ := strings.Cut(strings.TrimPrefix(text, tick), tick)
+	if !blank(after) || strings.IndexByte(code, '\n') >= 0 {
+		return ""
+	}
+	return code
+}
+
+// only returns the tool that a reply calls which is a call in inline code and nothing else;
+// or the one tool that there is, if the reply is a thought and an action
 // that names none, or the tool takes one text and the reply ends in its one fence
 // behind prose: that is how agents with nothing but a shell have models write
 // commands.
@@ -688,10 +801,13 @@ func (f *finder) only() (tool string, at int) {
 	const fence = "\n```"
 	names := f.d.opts.Tools.Names()
 	text := strings.TrimRight(f.text, " \t\r\n")
+	if tool, rest := f.python(f.onlyCode()); tool != "" && strings.Trim(rest, ")") == "" {
+		return tool, 0
+	}
 	switch {
 	case len(names) != 1:
 		return "", 0
-	case onlyStep().MatchString(text):
+	case !f.d.opts.Told && onlyStep().MatchString(text):
 		return names[0], 0
 	}
 	at = strings.Index(text, fence) + len(fence)
@@ -699,7 +815,9 @@ func (f *finder) only() (tool string, at int) {
 		return "", 0
 	}
 	info, content, _ := strings.Cut(text[at:], "\n")
-	if info = fold(info); !slices.Contains(shells, info) && !strings.Contains(fold(names[0]), info) && !f.about(names[0], content) {
+	info = fold(info)
+	command := !f.d.opts.Told && (slices.Contains(shells, info) || strings.Contains(fold(names[0]), info))
+	if !command && !f.about(names[0], content) {
 		return "", 0
 	}
 	schema, _ := f.d.opts.Tools.Schema(names[0])

@@ -149,6 +149,9 @@ type Options struct {
 	// the result of a call, which the reply may report with it, and the model's last reply
 	// was corrected, so that it knows how such a label is read.
 	Reports bool
+	// Last is set if a reply that a limit cuts is not continued: what A8 and B19 find in it
+	// counts as in one that ended by itself.
+	Last bool
 	// MaxArgs bounds a call in bytes. Zero: 16 MiB.
 	MaxArgs int
 	// MaxDepth bounds the nesting of arguments. Zero: 200.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 // mayTake reports whether a { or ( in the middle of a line, which rest begins with,
@@ -127,7 +128,7 @@ const announced = 120
 // that may be any word has to stand out.
 func (f *finder) argumentsOf(object, before string) (tool string) {
 	m := firstKey().FindStringSubmatch(object[:min(len(object), maxTag)])
-	before = before[max(0, len(before)-announced):]
+	before = strings.NewReplacer("：", ":", "，", ",").Replace(before[max(0, len(before)-announced):])
 	inner := strings.TrimRight(before, " \t\r\n")
 	if m == nil || strings.HasSuffix(inner, `":`) || strings.HasSuffix(inner, ",") || strings.HasSuffix(inner, "{") {
 		return ""
@@ -147,15 +148,20 @@ func (f *finder) argumentsOf(object, before string) (tool string) {
 				continue
 			}
 			behind, _, _ = strings.Cut(behind, "\n")
-			stands := strings.Trim(name, "abcdefghijklmnopqrstuvwxyz") != "" || strings.HasSuffix(strings.TrimRight(before[:begin], " "), ":") ||
+			behind = strings.Trim(behind, punctuation)
+			noun := slices.Contains(callNouns, behind) || behind != "" && strings.IndexFunc(behind, func(r rune) bool { return r < utf8.RuneSelf }) < 0
+			stands := noun || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz") != "" || strings.HasSuffix(strings.TrimRight(before[:begin], " "), ":") ||
 				begin > 0 && strings.IndexByte("`*[\"'", before[begin-1]) >= 0
-			if begin > line || stands && strings.Trim(behind, punctuation) == "" {
+			if begin > line || stands && (behind == "" || noun) {
 				return known
 			}
 		}
 	}
 	return ""
 }
+
+// callNouns may follow the name of a tool that is announced: the NAME tool.
+var callNouns = strings.Fields("tool function api call")
 
 // What is written behind the ticks of a fence that holds a call, or the result of one.
 var (
@@ -195,7 +201,7 @@ func (f *finder) fenced(s, indent string) guess {
 	switch {
 	case f.streams && !closed:
 		return guess{is: isOpen, until: "\n" + indent + fence}
-	case !said && !blank(after):
+	case !said && strings.Trim(endTokens().ReplaceAllString(after[:min(len(after), maxElem)], ""), " \t\r\n") != "":
 		return guess{}
 	}
 	content = strings.TrimSpace(inside)
@@ -246,7 +252,7 @@ func (f *finder) options(s string) guess {
 	tool, known := f.d.declared(tidyName(name))
 	n := pathLen(key)
 	switch open := f.streams && !ended; {
-	case !known:
+	case !known, f.d.opts.Told:
 	case n == len(key):
 		if open {
 			return f.soon(s, maxTag, 0)
@@ -298,7 +304,7 @@ func (f *finder) inElement(attrs, content string) string {
 
 // labels are what comes before a name on a line of its own, and what comes behind it.
 var labels = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("^(?i:(name)|(?:use |call )?(?:tool|function)(?:[ _-](?:name|call|use))?)[*:]*[ :]+[*`]*([\\w.-]+)[*`]*[ \\r]*\\n\\s*[*_]*(?:(?i:(?:tool|action|function)?[ _]?input)[*]*:|(?i:args|arguments|parameters|params)[*]*:(?:[ \\r]*\\n[ ]+([\\w-]+):| *([\\w-]+)=)|([\\w-]+)[*]*[:=] ?[\"'])")
+	return regexp.MustCompile("^(?i:(name)|(?:use |call )?(?:tool|function)(?:[ _-](?:name|call|used?))?)[*:]*[ :]+[*`]*([\\w.-]+)[*`]*[ \\r]*\\n\\s*[*_]*(?:(?i:(?:tool|action|function)?[ _]?input)[*]*:|(?i:args|arguments|parameters|params)[*]*:(?:[ \\r]*\\n[ ]+([\\w-]+):| *([\\w-]+) ?=)|([\\w-]+)[*]*[:=] ?\\S)")
 })
 
 // label is what labels look at, in bytes.
@@ -319,6 +325,9 @@ func (f *finder) step(s string) guess {
 	if m := labels().FindStringSubmatch(head); m != nil {
 		tool, known := f.d.declared(tidyName(m[2]))
 		if key := m[3] + m[4] + m[5]; !known || (key != "" || m[1] != "") && f.d.property(tool, key) == nil {
+			if _, below, _ := strings.Cut(head, "\n"); known && !strings.Contains(trimSpace(below), "\n") {
+				return f.soon(head, maxLabel, 0)
+			}
 			return guess{}
 		}
 		return found(tool)
@@ -343,7 +352,7 @@ func hasPrefixFold(s, prefix string) bool {
 // opening tag on: a call all the same if it names a tool and has its arguments.
 func (f *finder) mentioned(s string, m mark) guess {
 	content := trimSpace(s)
-	inside, _, _ := strings.Cut(f.ahead(content, 1<<16), "</")
+	inside, _, closed := strings.Cut(f.ahead(content, 1<<16), "</")
 	tool, known := "", true
 	switch n := pathLen(inside); {
 	case content == "":
@@ -352,16 +361,46 @@ func (f *finder) mentioned(s string, m mark) guess {
 			tool, known = f.d.declared(tidyName(m.name))
 		}
 	case content[0] == '<':
-		return found(f.word(content))
+		if tool = f.word(content); tool == "" && f.endsInTags(content) {
+			if tool, known = f.d.declared(tidyName(m.name)); !known {
+				tool = ""
+			}
+		}
+		if tool == "" {
+			return f.open()
+		}
+		return found(tool)
 	case strings.HasPrefix(trimSpace(content[n:]), "{"):
 		tool, known = f.d.declared(tidyName(content[:n]))
 	default:
-		tool, _ = f.python(inside[:n] + trimSpace(inside[n:]))
+		if tool, _ = f.python(inside[:n] + trimSpace(inside[n:])); tool == "" && f.d.exact(inside[:n]) && trimSpace(inside[n:]) != "" {
+			switch { // with something behind it, or cut
+			case closed && f.endsInTags(content), !f.streams && strings.IndexByte("({", inside[n]) >= 0 && !strings.ContainsAny(inside, ")}"):
+				tool = inside[:n]
+			case f.streams:
+				return f.open()
+			}
+		}
 	}
 	if tool == "" || !known {
 		return f.soon(s, maxElem, 0)
 	}
 	return found(tool)
+}
+
+// endsInTags reports whether the reply, of which s is the rest, ends in a tag, perhaps cut.
+func (f *finder) endsInTags(s string) bool {
+	s = f.ahead(s, maxPassed)
+	last := strings.LastIndexAny(s, "<>")
+	return !f.streams && last >= 0 && (s[last] == '<' || strings.Trim(s[last+1:], punctuation+"\n") == "")
+}
+
+// open is a place that only the end of the reply decides.
+func (f *finder) open() (g guess) {
+	if f.streams {
+		g = guess{is: isOpen}
+	}
+	return g
 }
 
 // declares returns the first tool that declares an argument.

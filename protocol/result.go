@@ -17,7 +17,7 @@ func (d *Decoder) mayObserve(s string) bool {
 	switch {
 	case s[0] == '[', words == "":
 		return s[0] == '[' || !ended
-	case !isWord(s[0]) && strings.IndexByte("#-=*(", s[0]) < 0:
+	case !isWord(s[0]) && strings.IndexByte("#-=*(`", s[0]) < 0:
 		return false
 	}
 	return labelled(words) || pathLen(words) == len(words) || d.exact(words[:pathLen(words)])
@@ -34,13 +34,13 @@ func (d *Decoder) mayLabel(s string) bool {
 var shortLabels = []string{" Success:", " Error:", " Result:", " →", " ->", " =>"}
 
 // labelWords are those that a label in words begins with.
-var labelWords = []string{"observation", "tool", "function", "results", "outputs", "responses"}
+var labelWords = []string{"observation", "tool", "function", "results", "outputs", "responses", "returnoffunctions"}
 
 // resultLabel is what programs write before the results in a conversation, in brackets or
 // in capitals. What goes on like a link, its definition, a heading or, but for Mistral's
 // token, a sentence is prose all the same.
 var resultLabel = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:\[TOOL_RESULTS\][^(\[:]|✿RESULT✿|` +
+	return regexp.MustCompile(`^(?:\[TOOL_RESULTS\][^(\[:]|✿RESULT✿|#+ Return of functions\.|` +
 		`\[(?i:observation|(?:tool|function)[ _-]?(?:call[ _-])?(?:result|output|response|returned)s?|(?:tool |function )?tool (?:result|output|response|returned)|(?:result|output|response)s? (?:of|from|for) tool)(?:\][*_]*(?:\n|:\s*[^\s<#/.h]|:\s*h[^t]| *[{"]| +[A-Z0-9]| +[\w-]+[:=])|:| (?i:for|from|of) )|` +
 		`\[(?i:(?:tool |function )?tool (?:returned|responded)) [^\]\n]|` +
 		`(?:TOOL|FUNCTION)[ _](?:CALL[ _])?(?:RESULT|OUTPUT|RESPONSE)S?(?: \([^)\n]*\))?(?::|\n[^\n=-]))`)
@@ -48,7 +48,7 @@ var resultLabel = sync.OnceValue(func() *regexp.Regexp {
 
 // resultObject is how the message or the block of a result begins in the APIs of servers.
 var resultObject = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[\[\s]*\{\s*"(?:role"\s*:\s*"(?:tool|function|ipython)"|type"\s*:\s*"(?:tool_result|tool_response|function_call_output)"|(?:tool|function)_?(?:result|output|response|Response)s?"\s*:|tool_(?:call|use)_id"\s*:[^{}]*"(?:content|output|result)")`)
+	return regexp.MustCompile(`^[\[\s]*\{\s*"(?:role"\s*:\s*"(?:tool|function|ipython)"|type"\s*:\s*"(?:tool_result|tool_response|function_call_output)"|(?i:(?:tool|function)_?(?:result|output|response)s?)"\s*:|call_id"\s*:\s*"[^"]*"\s*,\s*"output"|tool_(?:call|use)_id"\s*:[^{}]*"(?:content|output|result)")`)
 })
 
 // spokenLabel is a result's label in words, in bold type or a heading too, but in no list:
@@ -56,13 +56,15 @@ var resultObject = sync.OnceValue(func() *regexp.Regexp {
 var spokenLabel = sync.OnceValue(func() *regexp.Regexp {
 	const (
 		noun   = `(?:result|output|response)s?`
-		tool   = `(?:tool|function)(?: \x60?tool\x60?)?(?:\([^)\n]*\))?(?: tool| function)?[ _-]+(?:(?:call|execution)[ _-])?(?:` + noun + `|returned|responded)`
-		of     = `(?:observation|` + noun + `) (?:(?:of|from|for) (?:the )?|\()\x60?(?:tool\x60?\)?|[\w.-]*$)`
+		tool   = `(?:tool|function|command)(?: \x60?tool\x60?)?(?:\([^)\n]*\))?(?: tool| function)?[ _-]+(?:(?:call|execution)[ _-])?(?:` + noun + `|returned|responded)`
+		of     = `(?:observation|(?:execution )?` + noun + `) (?:(?:of|from|for) (?:calling )?(?:the )?|\()\x60?(?:tool\x60?\)?|[\w.-]*$)`
 		begins = `(?:(?:observation|tool|function|call|execution|` + noun + `|returned|responded|of|from|for|the)[ _\x60-]+)+[\w.-]*$`
 		whose  = `(?: \([^)\n]*\)?| (?:f(?:or?|rom?)?|of?)(?: [^\s:：]*)?)`
+		mark   = `(?:([:：]|[-=*]{3}|[-–—] )|[-=–—\x{FFFD}]{0,3}$)`
 	)
-	return regexp.MustCompile(`^(#+ +|[-=]{3,} *|[^\x00-\x7f\pL]+ ?)?([*_(]*)(?i:` +
-		`(?:observation[ 0-9]*|` + begins + `|(?:` + of + `|` + tool + `)[*_]*` + whose + `{0,2})[*_ ]*(?:([:：]|[-=]{3}|[-–—] )|[-=–—\x{FFFD}]{0,3}$)|observation[*_]*(\n)|(?:` + of + `|` + tool + `)[*_]*(?:(\n[^\n=-])|(\n[ \t]*\n)|\n[ \t]*$))|^(?:[-=]{3,} *|[^\x00-\x7f\pL]+ ?|\()[*_(]*[\w.-]*$`)
+	return regexp.MustCompile(`^(#+ +|[-=*]{3,} *|[^\x00-\x7f\pL]+ ?)?([*_(]*)(?i:` + begins + `|` +
+		`(?:` + of + `|` + tool + `)[*_]*(?:` + whose + `{0,2}[*_ ]*` + mark + `|(\n[^\n=-])|(\n[ \t]*\n)|\n[ \t]*$)|` +
+		`observation(?:[ 0-9]*[*_ ]*` + mark + `|[*_]*(\n)))|^(?:[-=]{3,} *|[^\x00-\x7f\pL]+ ?|\()[*_(]*[\w.-]*$`)
 })
 
 // speaks reports whether a line has a word that such a label needs.
@@ -89,8 +91,8 @@ func (f *finder) observed(s string) (g guess) {
 	first, below, ended := strings.Cut(words, "\n")
 	const enough = 16 // bytes of the line below a label
 	words = words[:len(words)-len(below)+min(len(below), enough)]
-	// A whole line has a mark and a noun.
-	if !f.d.opts.Reports && !list && (!ended || (words[0] >= utf8.RuneSelf || strings.ContainsAny(first, ":：-=*_(#–—")) && speaks(first)) {
+	// A whole line has a noun, and a mark behind or before it.
+	if !f.d.opts.Reports && !list && (!ended || (!isWord(words[0]) || words[0] >= utf8.RuneSelf || strings.ContainsAny(first, ":：-=*–—")) && speaks(first)) {
 		m = spokenLabel().FindStringSubmatch(words)
 	}
 	begin := fold(strings.TrimLeftFunc(words, func(r rune) bool { return !unicode.IsLetter(r) }))
@@ -101,13 +103,14 @@ func (f *finder) observed(s string) (g guess) {
 		_, called = f.d.declared(tidyName(value))
 	}
 	switch {
-	case strings.HasPrefix(s, label), strings.IndexByte("[TF\xe2", words[0]) >= 0 && resultLabel().MatchString(words),
+	case strings.HasPrefix(s, label), strings.IndexByte("[TF#\xe2", words[0]) >= 0 && resultLabel().MatchString(words),
 		list && known && slices.ContainsFunc(shortLabels, func(label string) bool { return strings.HasPrefix(after, label) }),
-		m != nil && (m[3] != "" || m[1]+m[2] != "" && (m[4]+m[5] != "" || named && m[6] != "")),
-		named && list && !f.d.opts.Reports && namedLabel().MatchString(words),
+		m != nil && (m[3]+m[6] != "" || m[1]+m[2] != "" && (m[4]+m[7] != "" || named && m[5] != "")),
+		named && !f.d.opts.Reports && namedLabel().MatchString(words),
 		!f.d.opts.Reports && whole && role && value != "" && !called:
 		return guess{is: isOpen, invented: true}
-	case strings.HasPrefix(label, s), list && !closed && !strings.ContainsAny(inside, "\n{("), list && closed && strings.Trim(after, ": \nh*_") == "", list && known && len(after) < len(success),
+	case strings.HasPrefix(label, s), s[0] == '`' && pathLen(s[1:]) == len(s)-1,
+		named && !ended && strings.Trim(strings.TrimPrefix(words, "tool"), " →->=\uFFFD") == "", list && !closed && !strings.ContainsAny(inside, "\n{("), list && closed && strings.Trim(after, ": \nh*_") == "", list && known && len(after) < len(success),
 		strings.IndexByte(line[:max(0, len(line)-1)], '\n') < 0 && (strings.HasPrefix(line, "TOOL") || strings.HasPrefix(line, "FUNCTION") || strings.HasPrefix("TOOL", line) || strings.HasPrefix("FUNCTION", line)),
 		m != nil, slices.ContainsFunc(labelWords, func(word string) bool { return strings.HasPrefix(word, begin) }), !whole && role:
 		return f.soon(s, maxTag, 0)
@@ -115,18 +118,23 @@ func (f *finder) observed(s string) (g guess) {
 	return g
 }
 
-// namedLabel is the name of a tool in brackets before what it returned. Links have those
-// too.
+// namedLabel is the name of a tool before what it returned, in brackets or before an arrow.
+// Links have brackets too.
 var namedLabel = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\[tool(?:\([^)\n]*\))?\]:\s*(?:[^\s<#/.h]|h[^t])`)
+	return regexp.MustCompile(`^\[tool(?:(?:\([^)\n]*\))?\]:\s*(?:[^\s<#/.h]|h[^t])|(?:: |[ :]+[\w-]+=)[^\]\n]+\][^(:]|\] +[A-Z0-9{"])|^tool *(?:→|->|=>) *\S`)
 })
 
-// nameless is a line in which the tool that it names before a colon is called a tool. A
-// name that may be any word has to be in brackets.
+// nameless is a line in which the tool that it names before a colon is called a tool,
+// without marks around it. A name that may be any word has to be in brackets.
 func (f *finder) nameless(line string) (words string, named bool) {
 	head := line[:strings.IndexAny(line+"\n", ":：\n")]
 	for name := range namesIn(head) {
-		if f.d.exact(name) && (head[0] == '[' || strings.Trim(name[1:], "abcdefghijklmnopqrstuvwxyz") != "") {
+		if head[0] == '[' && f.d.exact(name) || f.d.stands(name) {
+			for _, mark := range []string{"**", "`"} {
+				if strings.HasPrefix(line, mark+name+mark) {
+					name = mark + name + mark
+				}
+			}
 			return strings.Replace(line, name, "tool", 1), true
 		}
 	}

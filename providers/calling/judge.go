@@ -20,11 +20,12 @@ func (g *generation) judge(r Reply) (done bool, problem error, correction string
 	words := Corrections{Prompts: g.model.prompts(), Tools: g.offered, Form: g.model.Form}
 	choice := g.request.Choice.Mode
 	switch {
-	case r.Fault != nil && r.Stop == providers.StopLength:
+	case r.Fault != nil && (r.Stop == providers.StopLength || r.Stop != "" && !EndsByItself(r.Stop)):
+		g.withhold(g.source.Doubtful())
 		if g.request.Choice.Mode == Required {
 			g.held.Reset()
 		}
-		return true, nil, "", g.end(providers.StopLength) // no half of a call is passed on
+		return true, nil, "", g.end(r.Stop) // neither a call that cannot be read nor half of one is passed on
 	case r.Call != nil && choice == None, r.Fault != nil && choice == None && r.Fault.Raw != "":
 		correction, err = g.model.prompts().Choose(prompts.ChoiceData{None: true})
 		return false, errors.New("it calls a tool, and none may be called"), correction, err
@@ -64,7 +65,7 @@ func (g *generation) judge(r Reply) (done bool, problem error, correction string
 		misfit = "The answer is not a JSON value that fits the schema: " + FirstWords(protocol.Neutralise(misfit), MaxDetail)
 		correction, err = g.model.prompts().Retry(prompts.RetryData{Issues: []string{misfit}, Suggestion: "Write the value alone."})
 		return false, errors.New(misfit), correction, err
-	case g.corrections > 0 && g.shown.Len() > 0:
+	case g.hold && g.corrections > 0 && g.shown.Len() > 0:
 		g.again()
 	}
 	return true, nil, "", g.end(providers.StopEnd)
@@ -93,6 +94,13 @@ func (g *generation) call(name string, args json.RawMessage) error {
 	g.flush(false)
 	g.emit(Event{Call: &Call{ID: newID(), Name: name, Args: args}})
 	return g.end(StopCall)
+}
+
+// withhold drops the last n bytes of what is held.
+func (g *generation) withhold(n int) {
+	text := g.held.String()
+	g.held.Reset()
+	g.held.WriteString(text[:max(0, len(text)-n)])
 }
 
 func newID() string {

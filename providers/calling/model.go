@@ -152,7 +152,7 @@ func (g *generation) run(ctx context.Context) error {
 				g.held.Reset()
 			}
 			if g.request.Choice.Mode == None && g.request.Format == nil {
-				if g.shown.Len() > 0 {
+				if g.hold && g.shown.Len() > 0 {
 					g.again()
 				}
 				return g.end(providers.StopEnd) // what it may not do is left out
@@ -181,7 +181,7 @@ func (g *generation) read(ctx context.Context) (Reply, error) {
 	if len(g.tools.names) > 0 {
 		ran := slices.ContainsFunc(q.Messages, func(m Message) bool { return m.Role == Result })
 		told := g.corrections > 0
-		r = NewReader(protocol.Options{Tools: g.tools, Told: told, Reports: told && ran}, g.part)
+		r = NewReader(protocol.Options{Tools: g.tools, Told: told, Reports: told && ran, Last: true}, g.part)
 	}
 	g.source, g.closing, g.inCall = r, false, 0
 	end := func() Reply { g.closing = true; return r.Close() }

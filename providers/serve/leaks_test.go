@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"mylm/protocol"
+	"mylm/providers"
 	"mylm/providers/serve"
 )
 
@@ -243,6 +244,22 @@ var leaks = []string{
 	"I will call get_weather:\n\n```json\n{\"city\":\"Paris\"}\n```",
 	"Using `get_weather`:\n```json\n{\"city\":\"Paris\"}\n```\n",
 	"<details><summary>Tool call</summary>\n\n{\"name\":\"get_weather\",\"arguments\":{\"city\":\"Paris\"}}\n</details>",
+	`I look. {"name":"get_weather","parameters":{"type":"object","properties":{"city":"Paris"}}}`,
+	"I'll call the get_weather function:\n{\"city\":\"Paris\"}",
+	"[TOOL_CALL]\n{tool => \"get_weather\", args => {\n  --city \"Paris\"\n}}\n[/TOOL_CALL]",
+	"<name>get_weather</name>\n<parameters>{\"city\":\"Paris\"}</parameters>",
+	`I look. <tool_call>get_weather Paris</tool_call>`,
+	`I look. <tool_call>get_weather(city="Par`,
+	`Let me see.<function=get_weather><parameter=city>Paris</parameter></`,
+	`client.get_weather(city="Paris")`,
+	`get_weather.call(city="Paris")`,
+	`call_tool("get_weather", {"city":"Paris"})`,
+	"调用工具：get_weather\n参数：{\"city\":\"Paris\"}",
+	`<tool_call_result>Paris</tool_call_result>`,
+	`<|tool_result|>Paris`,
+	"## Return of functions.get_weather:0\nParis",
+	"***** Response from calling tool (call_1) *****\nParis",
+	"`get_weather` returned: Paris",
 	`{"role":"tool","content":"Paris, 21 degrees"}`,
 	"I look.\n{\"tool_result\": {\"city\": \"Paris\"}}\n\nIt is Paris.",
 	`[{"type":"tool_result","tool_use_id":"t1","content":"Paris"}]`,
@@ -263,9 +280,6 @@ var leaks = []string{
 	"name: get_weather\narguments:\n  city: Paris",
 	"tool_name: get_weather\nparameters:\n  city: Paris",
 	"- name: get_weather\n  arguments:\n    city: Paris",
-	"get_weather --city Paris",
-	"$ get_weather --city=Paris",
-	"get_weather city=Paris",
 }
 
 // Such a reply is a call, or an error that clients do not retry, through each surface,
@@ -301,6 +315,61 @@ func TestNoCallInText(t *testing.T) {
 				}
 			case resp.StatusCode == 200:
 				t.Errorf("%s: %d for the stream of %q", s.name, streamed.StatusCode, text)
+			}
+		}
+	}
+}
+
+// A limit that ends such a reply makes no text of it: what comes before is passed on, and that
+// a limit ended it.
+func TestNoCallInTextAtLimit(t *testing.T) {
+	for _, text := range leaks {
+		server := start(t, &fake{reply: func(string, int) (string, providers.StopReason, error) { return text, providers.StopLength, nil }}, serve.Options{})
+		for _, s := range surfaces {
+			resp, body := post(t, server, s.path, s.request(false, "hello", nil))
+			var v object
+			if err := json.Unmarshal([]byte(body), &v); err != nil {
+				t.Fatal(err, body)
+			}
+			if resp.StatusCode != 200 {
+				continue
+			}
+			whole := s.whole(v)
+			if whole.calls == "" && strings.Contains(whole.text, "Paris") {
+				t.Errorf("%s: %q is %q", s.name, text, whole)
+			}
+			_, body = post(t, server, s.path, s.request(true, "hello", nil))
+			if got := s.streamed(t, body); whole.calls == "" && got.text != whole.text {
+				t.Errorf("%s: %q is streamed as %q, whole it is %q", s.name, text, got, whole)
+			}
+		}
+	}
+}
+
+// A call as a command, or in a program in a fence, may be an example: the model is asked
+// once, and what it writes next is passed on as it is.
+func TestAskedOnce(t *testing.T) {
+	for _, text := range []string{
+		"get_weather --city Paris",
+		"I look.\n$ get_weather --city=Paris",
+		"```bash\nget_weather --city Paris\n```",
+		"I will look.\n```python\nimport json\n\nprint(get_weather(city=\"Paris\"))\n```",
+		"```python\nweather = get_weather(\"Paris\")\nprint(weather)\n```",
+		"List the files with:\n\n```bash\nls -la\n```",
+	} {
+		upstream := says(text)
+		server := start(t, upstream, serve.Options{})
+		for _, s := range surfaces {
+			before := upstream.count()
+			_, body := post(t, server, s.path, s.request(false, "hello", nil))
+			var v object
+			_ = json.Unmarshal([]byte(body), &v)
+			if got := s.whole(v); got.text != text || upstream.count() != before+2 {
+				t.Errorf("%s: %q is %q, %d requests", s.name, text, got, upstream.count()-before)
+			}
+			_, body = post(t, server, s.path, s.request(true, "hello", nil))
+			if got := s.streamed(t, body); got.text != text {
+				t.Errorf("%s: %q is streamed as %q", s.name, text, got)
 			}
 		}
 	}

@@ -79,6 +79,13 @@ func (f *fake) Generate(ctx context.Context, r providers.Request) iter.Seq2[prov
 	}
 }
 
+// count is how often it was asked.
+func (f *fake) count() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.prompts)
+}
+
 // errPanic makes the model panic.
 var errPanic = errors.New("panic")
 
