@@ -21,6 +21,22 @@ type entries struct {
 	Session string        `json:"session"`
 	Entries []agent.Entry `json:"entries,omitempty"`
 	Through int           `json:"through,omitempty"` // the last entry of the session
+	// Pictures are those of the entries, whose JSON leaves them out, by their digests.
+	Pictures map[string][]byte `json:"pictures,omitempty"`
+}
+
+// newEntries are entries with their pictures.
+func newEntries(session string, all []agent.Entry, through int) entries {
+	in := entries{Session: session, Entries: all, Through: through}
+	for _, e := range all {
+		for _, i := range e.Images() {
+			if in.Pictures == nil {
+				in.Pictures = map[string][]byte{}
+			}
+			in.Pictures[i.SHA256] = i.Data
+		}
+	}
+	return in
 }
 
 type modelInput struct {
@@ -100,6 +116,9 @@ func (r *Runs) extend(ctx context.Context, in entries, all []agent.Entry) (s *ag
 				return nil, false, refused(fmt.Errorf("the session %s has another run: %w", in.Session, journal.ErrInUse))
 			}
 			continue
+		}
+		for i, images := 0, e.Images(); i < len(images); i++ {
+			images[i].Data = in.Pictures[images[i].SHA256]
 		}
 		if err := r.store.Append(ctx, e); err != nil {
 			return nil, false, err

@@ -82,19 +82,22 @@ func (r *recent) forget(session string) {
 }
 
 // sizeOf is about what an entry takes.
-func sizeOf(e agent.Entry) int {
+func sizeOf(e agent.Entry) (n int) {
+	for _, i := range e.Images() {
+		n += len(i.Data)
+	}
 	const small = 500
 	switch p := e.Payload.(type) {
 	case agent.RunEntry:
-		return small + len(p.System)
+		return n + small + len(p.System)
 	case agent.PromptEntry:
-		return small + len(p.Text)
+		return n + small + len(p.Text)
 	case agent.ReplyEntry:
-		return 2*small + len(p.Text) + len(p.Raw) + len(p.Thought) + len(p.SeparateThought) + len(p.Answer)
+		return n + 2*small + len(p.Text) + len(p.Raw) + len(p.Thought) + len(p.SeparateThought) + len(p.Answer)
 	case agent.CallEntry:
-		return small + len(p.Args)
+		return n + small + len(p.Args)
 	case agent.ResultEntry:
-		return small + len(p.Text) + len(p.Args)
+		return n + small + len(p.Text) + len(p.Args)
 	}
-	return small
+	return n + small
 }

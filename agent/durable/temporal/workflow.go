@@ -214,7 +214,7 @@ func (e *effects) checked(err error) error {
 	return err
 }
 
-func (e *effects) entries() entries { return entries{e.session, e.pending, e.last} }
+func (e *effects) entries() entries { return newEntries(e.session, e.pending, e.last) }
 
 func (e *effects) Model(_ context.Context, q agent.ModelRequest) iter.Seq2[providers.Chunk, error] {
 	return func(yield func(providers.Chunk, error) bool) {
