@@ -94,7 +94,8 @@ func (d *Decoder) noteWords() {
 
 // lineLabels are with what a result begins, or a step (see observed and step), by their
 // first letter.
-var lineLabels = [256][]string{'o': {"observation", "output"}, 't': {"tool"}, 'f': {"function"}, 'r': {"result", "response", "return of"}, 'u': {"use tool", "use function"}, 'c': {"call tool", "call function"}, 'n': {"name"}}
+var lineLabels = [256][]string{'o': {"observation", "output"}, 't': {"tool"}, 'f': {"function"}, 'r': {"result", "response", "return of"}, 'u': {"use tool", "use function"}, 'c': {"call tool", "call function", "command "},
+	'e': {"execution "}, 's': {"system: "}, 'n': {"name"}}
 
 // labelled reports whether s begins with one of these, as far as it goes.
 func labelled(s string) bool {
@@ -339,8 +340,11 @@ func (f *finder) atLine(s string) guess {
 		name, _, closed := strings.Cut(head[min(len(head), len(lt)):], "&gt;")
 		switch escaped := strings.HasPrefix(rest, lt); {
 		case escaped && (closed || !f.streams):
-			if m, _ := matchTag("<" + name + ">"); m.tag == toolOpen {
+			switch m, _ := matchTag("<" + name + ">"); {
+			case m.tag == toolOpen:
 				return f.named(rest)
+			case m.tag == observationOpen && !f.shown:
+				return guess{is: isOpen, invented: true}
 			}
 		case escaped, strings.HasPrefix(lt, rest):
 			return f.soon(rest, maxTag, 0)
@@ -505,7 +509,7 @@ func (d *Decoder) method(path string) (tool string, known bool) {
 }
 
 // returned is what comes between a call and what it is said to have returned, or a comment.
-var returned = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ *(?:->|=>|→|#)`) })
+var returned = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ *(?:->|=>|→|#|= ?["'0-9])`) })
 
 // beforeArgs is what may come between a name and its arguments: the number of the
 // call in Kimi's form, a token of Kimi's or Mistral's, marks of bold type, a colon,
@@ -528,7 +532,8 @@ var looseStart = sync.OnceValue(func() *regexp.Regexp {
 // object is an object at a place, up to a blank line; tool is what it names.
 func (f *finder) object(s string, at int) guess {
 	const blankLine = "\n\n"
-	if !f.shown && resultObject().MatchString(s[:min(len(s), maxElem)]) {
+	head := s[:min(len(s), maxElem)]
+	if m := resultKey().FindStringSubmatch(head); !f.shown && (m != nil && f.d.exact(m[1]) || resultObject().MatchString(head)) {
 		return guess{is: isOpen, invented: true}
 	}
 	if f.streams && !strings.Contains(s, blankLine) {
@@ -638,6 +643,9 @@ func (f *finder) markUp(s string, start bool) guess {
 		return guess{}
 	case !ok, e.closing, m.tag != noTag:
 		return guess{}
+	}
+	if start && !f.shown && f.d.isResult(e) {
+		return guess{is: isOpen, invented: true}
 	}
 	tool, known := f.d.declared(e.name)
 	calls := callElement().MatchString(e.fold)

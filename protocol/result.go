@@ -34,14 +34,14 @@ func (d *Decoder) mayLabel(s string) bool {
 var shortLabels = []string{" Success:", " Error:", " Result:", " →", " ->", " =>"}
 
 // labelWords are those that a label in words begins with.
-var labelWords = []string{"observation", "tool", "function", "results", "outputs", "responses", "returnoffunctions"}
+var labelWords = []string{"observation", "tool", "function", "command", "execution", "system", "results", "outputs", "responses", "returnoffunctions"}
 
 // resultLabel is what programs write before the results in a conversation, in brackets or
 // in capitals. What goes on like a link, its definition, a heading or, but for Mistral's
 // token, a sentence is prose all the same.
 var resultLabel = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:\[TOOL_RESULTS\][^(\[:]|✿RESULT✿|#+ Return of functions\.|` +
-		`\[(?i:observation|(?:tool|function)[ _-]?(?:call[ _-])?(?:result|output|response|returned)s?|(?:tool |function )?tool (?:result|output|response|returned)|(?:result|output|response)s? (?:of|from|for) tool)(?:\][*_]*(?:\n|:\s*[^\s<#/.h]|:\s*h[^t]| *[{"]| +[A-Z0-9]| +[\w-]+[:=])|:| (?i:for|from|of) )|` +
+		`\[(?i:observation|(?:tool|function)[ _-]?(?:call[ _-])?(?:result|output|response|returned)s?(?: received)?|(?:tool |function )?tool (?:result|output|response|returned)|(?:result|output|response)s? (?:of|from|for) tool)(?:\][*_]*(?:\n|:\s*[^\s<#/.h]|:\s*h[^t]| *[{"]| +[A-Z0-9]| +[\w-]+[:=])|:| (?i:for|from|of) )|` +
 		`\[(?i:(?:tool |function )?tool (?:returned|responded)) [^\]\n]|` +
 		`(?:TOOL|FUNCTION)[ _](?:CALL[ _])?(?:RESULT|OUTPUT|RESPONSE)S?(?: \([^)\n]*\))?(?::|\n[^\n=-]))`)
 })
@@ -51,20 +51,45 @@ var resultObject = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[\[\s]*\{\s*"(?:role"\s*:\s*"(?:tool|function|ipython)"|type"\s*:\s*"(?:tool_result|tool_response|function_call_output)"|(?i:(?:tool|function)_?(?:result|output|response)s?)"\s*:|call_id"\s*:\s*"[^"]*"\s*,\s*"output"|tool_(?:call|use)_id"\s*:[^{}]*"(?:content|output|result)")`)
 })
 
+// resultKey is a key with the name of a tool, with which such a message may begin.
+var resultKey = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[\[\s]*\{\s*"([\w-]+)_(?:result|response|output)"\s*:`)
+})
+
+// resultNoun ends the name of an element with the result of a tool.
+var resultNoun = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:([\w-]+)[_-])?(?:result|response|output)s?$`)
+})
+
+// isResult reports whether an element is the result of a tool that its name or an attribute
+// names.
+func (d *Decoder) isResult(e elem) bool {
+	m := resultNoun().FindStringSubmatch(e.name)
+	if m == nil || m[1] != "" {
+		return m != nil && d.exact(m[1])
+	}
+	for _, value := range attributes(e.attrs) {
+		if d.exact(value) {
+			return true
+		}
+	}
+	return false
+}
+
 // spokenLabel is a result's label in words, in bold type or a heading too, but in no list:
 // such items explain words. What it belongs to may still come.
 var spokenLabel = sync.OnceValue(func() *regexp.Regexp {
 	const (
 		noun   = `(?:result|output|response)s?`
 		tool   = `(?:tool|function|command)(?: \x60?tool\x60?)?(?:\([^)\n]*\))?(?: tool| function)?[ _-]+(?:(?:call|execution)[ _-])?(?:` + noun + `|returned|responded)`
-		of     = `(?:observation|(?:execution )?` + noun + `) (?:(?:of|from|for) (?:calling )?(?:the )?|\()\x60?(?:tool\x60?\)?|[\w.-]*$)`
-		begins = `(?:(?:observation|tool|function|call|execution|` + noun + `|returned|responded|of|from|for|the)[ _\x60-]+)+[\w.-]*$`
+		of     = `(?:observation|(?:execution )?` + noun + `) (?:(?:of|from|for) (?:calling )?(?:the )?(?:function )?\(?|\()\x60?(?:tool\x60?\)?|[\w.-]*$)`
+		begins = `(?:(?:observation|tool|function|command|call|calling|execution|` + noun + `|returned|responded|of|from|for|the)[ _\x60-]+)+[\w.-]*$`
 		whose  = `(?: \([^)\n]*\)?| (?:f(?:or?|rom?)?|of?)(?: [^\s:：]*)?)`
-		mark   = `(?:([:：]|[-=*]{3}|[-–—] )|[-=–—\x{FFFD}]{0,3}$)`
+		mark   = `(?:([:：]|[-=*]{3}|[-–—] |\{["\n ])|[-=–—\x{FFFD}]{0,3}$)`
 	)
 	return regexp.MustCompile(`^(#+ +|[-=*]{3,} *|[^\x00-\x7f\pL]+ ?)?([*_(]*)(?i:` + begins + `|` +
 		`(?:` + of + `|` + tool + `)[*_]*(?:` + whose + `{0,2}[*_ ]*` + mark + `|(\n[^\n=-])|(\n[ \t]*\n)|\n[ \t]*$)|` +
-		`observation(?:[ 0-9]*[*_ ]*` + mark + `|[*_]*(\n)))|^(?:[-=]{3,} *|[^\x00-\x7f\pL]+ ?|\()[*_(]*[\w.-]*$`)
+		`observation(?:[ 0-9]*[*_ ]*` + mark + `|[ 0-9*_]*(\n)))|^(?:[-=]{3,} *|[^\x00-\x7f\pL]+ ?|\()[*_(]*[\w.-]*$`)
 })
 
 // speaks reports whether a line has a word that such a label needs.
@@ -78,7 +103,10 @@ func speaks(line string) bool {
 // middle of a line.
 func (f *finder) observed(s string) (g guess) {
 	const label, success = "Observation:", " Success:"
-	line := s[:min(len(s), maxTag)]
+	line := strings.TrimPrefix(s[:min(len(s), maxTag)], "System: ")
+	if line == "" {
+		return f.soon(s, maxTag, 0)
+	}
 	head, list := strings.CutPrefix(line, "[")
 	inside, after, closed := strings.Cut(head, "]")
 	name, _, _ := strings.Cut(inside, " ")
