@@ -94,8 +94,14 @@ func Missing(c *cli.Command, name, hint string) error {
 	if near := failure.Near(name, names); near != "" {
 		hint = "Did you mean " + c.HelpName + " " + near + "? " + hint
 	}
-	path := strings.TrimSpace(strings.TrimPrefix(c.HelpName, "mylm") + " " + name)
-	return failure.Usage("there is no command %q", term.Echoed(path)).WithHint(hint)
+	_, path := nameOf(c)
+	return failure.Usage("there is no command %q", term.Echoed(strings.TrimSpace(path+" "+name))).WithHint(hint)
+}
+
+// nameOf splits the full name of a command into the program's and the rest.
+func nameOf(c *cli.Command) (program, path string) {
+	program, path, _ = strings.Cut(c.HelpName, " ")
+	return program, path
 }
 
 // Parse reads the arguments of a program, its name among them. root is the
@@ -158,12 +164,14 @@ func (l *Line) flag(arg string, rest []string) (used int, err error) {
 			used, last := l.flag(others+arg[len(typed):], rest)
 			return used, cmp.Or(err, last)
 		}
-		c, isRoot, question := l.Command, l.Command.HelpName == "mylm", "mylm ask "+strings.Join(quoted(l.typed), " ")
+		c := l.Command
+		program, path := nameOf(c)
+		isRoot, question := path == "", program+" ask "+strings.Join(quoted(l.typed), " ")
 		switch wrong := len(c.Subcommands) > 0 && len(l.typed) > 0 && !strings.HasPrefix(l.typed[0], "-"); {
 		case wrong && isRoot:
-			return 0, Missing(c, l.typed[0], "mylm help lists the commands; to ask a question: "+question)
+			return 0, Missing(c, l.typed[0], program+" help lists the commands; to ask a question: "+question)
 		case wrong:
-			return 0, Missing(c, l.typed[0], "mylm help "+strings.TrimPrefix(c.HelpName, "mylm ")+" lists its subcommands")
+			return 0, Missing(c, l.typed[0], program+" help "+path+" lists its subcommands")
 		}
 		err := l.usage("there is no flag %s", term.Echoed(typed))
 		if near := failure.Near(name, flagNames(c)); near != "" {
@@ -320,20 +328,21 @@ func takesValue(f cli.Flag) bool {
 }
 
 func (l *Line) usage(format string, args ...any) *failure.Error {
-	help := "help" + strings.TrimPrefix(l.Command.HelpName, "mylm")
-	return failure.Usage(format, args...).WithHint("mylm " + help + " lists the flags")
+	program, path := nameOf(l.Command)
+	return failure.Usage(format, args...).WithHint(strings.TrimSpace(program+" help "+path) + " lists the flags")
 }
 
 // Run carries the command out.
 func (l *Line) Run() error {
-	c, path := l.Command, strings.TrimPrefix(l.Command.HelpName, "mylm ")
+	c := l.Command
+	program, path := nameOf(c)
 	switch {
 	case l.err != nil:
 		return l.err
 	case l.help, c.Action == nil && l.NArg() == 0:
 		return Help(c, l.out)
 	case c.Action == nil:
-		return Missing(c, l.Args().First(), "mylm help "+path+" lists its subcommands")
+		return Missing(c, l.Args().First(), program+" help "+path+" lists its subcommands")
 	case len(c.Subcommands) == 0 && !strings.Contains(c.ArgsUsage, "...") && c.ArgsUsage != Verbatim:
 		if err := AtMost(l.Context, len(strings.Fields(c.ArgsUsage))); err != nil {
 			return err
@@ -351,5 +360,6 @@ func AtMost(c *cli.Context, n int) error {
 	if n > 0 {
 		takes = "at most " + term.Plural(n, "argument")
 	}
-	return failure.Usage("%s takes %s, but got %q", strings.TrimPrefix(c.Command.HelpName, "mylm "), takes, term.Echoed(c.Args().Get(n)))
+	_, path := nameOf(c.Command)
+	return failure.Usage("%s takes %s, but got %q", path, takes, term.Echoed(c.Args().Get(n)))
 }
