@@ -291,40 +291,17 @@ func (r *run) end(ctx context.Context, err error) error {
 	return err
 }
 
-// exitCodes are those of ends that are no error of a library; reported gives the others.
-var exitCodes = map[agent.StopReason]int{
-	agent.StopDenied: failure.ExitDenied, agent.StopMalformed: failure.ExitMalformed, agent.StopInterrupted: failure.ExitInterrupted,
-	agent.StopTimeout: failure.ExitTimeout, agent.StopContextFull: failure.ExitContextFull, agent.StopInternal: failure.ExitError,
-}
-
 // reported is the message and exit code of a run that has ended: nil if it is complete.
 func reported(p *setup.Person, r agent.Result) *failure.Error {
-	if r.StopReason == agent.StopComplete {
-		return nil
+	f := failure.Ended(r)
+	if r.StopReason != agent.StopDenied {
+		return f
 	}
-	f := &failure.Error{Code: cmp.Or(exitCodes[r.StopReason], failure.ExitPartial), Name: string(r.StopReason), Err: r.Err, Hint: failure.Advice(r.Err)}
-	switch r.StopReason {
-	case agent.StopDenied:
-		var refused *failure.Error
-		if errors.As(r.Err, &refused) { // a plan that was not agreed to
-			return refused
-		}
-		f.Hint, f.Err = denied(p, r)
-	case agent.StopMalformed, agent.StopRepeatedCall, agent.StopConsecutiveErrors:
-		f.Err = fmt.Errorf("stopped: %w", r.Err)
-	case agent.StopInterrupted:
-		f.Err, f.Hint = failure.ErrInterrupted, ""
-	case agent.StopFinishOther:
-		f.Err, f.Hint = fmt.Errorf("the reply is not complete: %v", r.Err), ""
-	case agent.StopInternal:
-		f.Name = "internal"
-	default: // a limit, or a failure of the model
-		var limit *agent.LimitError
-		if !errors.As(r.Err, &limit) {
-			return failure.Of(r.Err)
-		}
-		f.Err = limit
+	var refused *failure.Error
+	if errors.As(r.Err, &refused) { // a plan that was not agreed to
+		return refused
 	}
+	f.Hint, f.Err = denied(p, r)
 	return f
 }
 
