@@ -12,6 +12,7 @@ import (
 
 	"mylm/agent"
 	"mylm/prompts"
+	"mylm/providers"
 	"mylm/tools"
 )
 
@@ -45,14 +46,16 @@ type Input struct {
 
 // Output of a workflow. The answer is in the session.
 type Output struct {
-	Session    string           `json:"session"`
-	Run        string           `json:"run"`
-	Entries    int              `json:"entries"` // of the session
-	Status     agent.Status     `json:"status"`
-	StopReason agent.StopReason `json:"stop_reason"`
-	Turns      int              `json:"turns"`
-	Error      string           `json:"error,omitempty"`  // why the run did not complete
-	Unkept     string           `json:"unkept,omitempty"` // why what Runs.Ended does failed
+	Session    string            `json:"session"`
+	Run        string            `json:"run"`
+	Entries    int               `json:"entries"` // of the session
+	Status     agent.Status      `json:"status"`
+	StopReason agent.StopReason  `json:"stop_reason"`
+	Turns      int               `json:"turns"`
+	Error      string            `json:"error,omitempty"`  // why the run did not complete
+	Unkept     string            `json:"unkept,omitempty"` // why what Runs.Ended does failed
+	Fault      *providers.Error  `json:"fault,omitempty"`  // the same as Error, if the model failed
+	Limit      *agent.LimitError `json:"limit,omitempty"`  // the same, if a limit ended the run
 }
 
 // Decision is what was decided about the call that waits.

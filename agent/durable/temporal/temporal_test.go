@@ -273,7 +273,7 @@ func TestFaults(t *testing.T) {
 		m := scripted.New(fault(kind), fault(kind), fault(kind), scripted.Reply{Text: "too late"})
 		b := newBench(t, agent.Options{Model: m})
 		asked := map[providers.Kind]int{providers.Auth: 1, providers.ServerFault: 3}[kind]
-		if out := b.run(t, temporal.Input{Prompt: "go"}); out.StopReason != agent.StopModelError || out.Error != "a fault" || len(m.Requests()) != asked {
+		if out := b.run(t, temporal.Input{Prompt: "go"}); out.StopReason != agent.StopModelError || out.Error != "a fault" || out.Fault.Kind != kind || out.Fault.Hint != "a hint" || len(m.Requests()) != asked {
 			t.Errorf("%+v after %d requests", out, len(m.Requests()))
 		}
 	}
@@ -369,6 +369,14 @@ func TestTransformContext(t *testing.T) {
 	o.Hooks.TransformContext = func(_ context.Context, all []providers.Message) ([]providers.Message, error) { return all[1:], nil }
 	if out := newBench(t, o).run(t, temporal.Input{Prompt: "go"}); out.StopReason != agent.StopComplete || m.Requests()[1].Messages[0].Role == providers.System {
 		t.Errorf("%+v, asked %+v", out, m.Requests()[1].Messages)
+	}
+}
+
+// A run that a limit ended says which.
+func TestLimit(t *testing.T) {
+	b := newBench(t, agent.Options{Model: scripted.Say(call("read", "x"), "so far"), MaxTurns: 1})
+	if out := b.run(t, temporal.Input{Prompt: "go"}); out.StopReason != agent.StopMaxTurns || out.Limit == nil || out.Limit.Limit != "MaxTurns" {
+		t.Errorf("%+v", out)
 	}
 }
 

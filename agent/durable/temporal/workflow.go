@@ -74,6 +74,7 @@ func (r *Runs) Workflow(ctx workflow.Context, in Input) (Output, error) {
 	out := Output{Session: id, Run: result.Run, Entries: e.last, Status: result.Status, StopReason: result.StopReason, Turns: result.Turns}
 	if result.Err != nil {
 		out.Error = result.Err.Error()
+		out.Fault, out.Limit = plain(result.Err)
 	}
 	if unkept != nil {
 		out.Unkept = unkept.Error()
