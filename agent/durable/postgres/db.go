@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -48,6 +49,9 @@ func Open(ctx context.Context, address string) (*DB, error) {
 	if err != nil {
 		return nil, unread(err)
 	}
+	if err := misread(config.ConnConfig); err != nil {
+		return nil, err
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, unread(err)
@@ -61,10 +65,22 @@ func Open(ctx context.Context, address string) (*DB, error) {
 }
 
 // unread says what is wrong with an address, but not the address: what pgx takes for the
-// password, and leaves out, may be a part of it.
+// password, and leaves out, may be a part of it, and what it quotes another.
 func unread(err error) error {
 	text := err.Error()
-	return fmt.Errorf("%w: %s", ErrAddress, strings.TrimPrefix(text[strings.LastIndexByte(text, '`')+1:], ": "))
+	text = strings.TrimPrefix(text[strings.LastIndexByte(text, '`')+1:], ": ")
+	return fmt.Errorf("%w: %s", ErrAddress, quoted.ReplaceAllString(text, "…"))
+}
+
+var quoted = regexp.MustCompile(`"(\\.|[^"\\])*"`)
+
+// misread is the error of an address that can be read, but with a part of its password for
+// something else: a / in it ends the name of the server.
+func misread(c *pgx.ConnConfig) error {
+	if strings.Contains(c.Database+c.Host, "@") {
+		return fmt.Errorf("%w: there is an @ behind a /", ErrAddress)
+	}
+	return nil
 }
 
 // Close ends the connections. Stores of the database cannot be used after it.
@@ -113,6 +129,7 @@ const (
 	readOnly       = "25006"
 	noPrivilege    = "42501"
 	tooLong        = "54000" // program_limit_exceeded
+	noText         = "22021" // character_not_in_repertoire
 )
 
 // code is that of an error of PostgreSQL's, "" of any other.
@@ -131,7 +148,7 @@ func explain(ctx context.Context, err error) error {
 	}
 	meaning := map[string]error{
 		wrongPassword: ErrPassword, refusedRole: ErrPassword, noDatabase: ErrNoDatabase, undefinedTable: ErrOlder, lockTimeout: memory.ErrBusy, diskFull: memory.ErrFull, readOnly: memory.ErrReadOnly,
-		noPrivilege: memory.ErrReadOnly, tooLong: errLong,
+		noPrivilege: memory.ErrReadOnly, tooLong: errLong, noText: errText,
 	}[code(err)]
 	var connecting *pgconn.ConnectError
 	if meaning == nil && code(err) == "" && errors.As(err, &connecting) {
@@ -142,6 +159,9 @@ func explain(ctx context.Context, err error) error {
 	}
 	return fmt.Errorf("%w: %w", meaning, err)
 }
+
+// errText is another one.
+var errText = errors.New("PostgreSQL has no text, and no id, with a NUL or with bytes that are not UTF-8")
 
 // errLong is a limit of PostgreSQL's indexes.
 var errLong = errors.New("an id and the names of a session, a project and a speaker have at most 2,000 bytes in PostgreSQL")

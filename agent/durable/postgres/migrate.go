@@ -34,6 +34,9 @@ func Migrate(ctx context.Context, address string) (int, error) {
 	if err != nil {
 		return 0, unread(err)
 	}
+	if err := misread(config); err != nil {
+		return 0, err
+	}
 	db := stdlib.OpenDB(*config)
 	defer db.Close()
 	if err := db.PingContext(ctx); err != nil {

@@ -16,6 +16,7 @@ import (
 	"mylm/agent"
 	"mylm/agent/durable/pgtest"
 	"mylm/agent/durable/postgres"
+	"mylm/agent/journal"
 	"mylm/memory"
 )
 
@@ -59,6 +60,8 @@ func TestErrors(t *testing.T) {
 	}{
 		{"no address", "postgres://host:port/x", both, postgres.ErrAddress},
 		{"a password with an @", "postgres://mylm:a@guess@host:port/x", both, postgres.ErrAddress},
+		{"a password with a /", "postgres://mylm:guess/b@host/x", both, postgres.ErrAddress},
+		{"a password with a number and a /", "postgres://mylm:1/guess@host/x", both, postgres.ErrAddress},
 		{"a password with a blank", "host=host password=a guess", both, postgres.ErrAddress},
 		{"no server", "host=" + t.TempDir() + " user=mylm", both, postgres.ErrUnreachable},
 		{"no port", "postgres://mylm@127.0.0.1:1/x", both, postgres.ErrUnreachable},
@@ -89,6 +92,42 @@ func TestErrors(t *testing.T) {
 	long := memory.Document{Text: "x", Session: base64.StdEncoding.EncodeToString(random(3000))}
 	if _, err := tenant(t, db, "t").Add(t.Context(), long); err == nil || !strings.Contains(err.Error(), "2,000 bytes") {
 		t.Errorf("a name of %d bytes: %v", len(long.Session), err)
+	}
+}
+
+// PostgreSQL has no text with a NUL: nothing has such an id.
+func TestNUL(t *testing.T) {
+	db := open(t, migrated(t))
+	store, record := tenant(t, db, "t"), sessions(t, db, "t")
+	if _, err := store.Get(t.Context(), "a\x00b"); err == nil || !strings.Contains(err.Error(), "no id, with a NUL") {
+		t.Errorf("Get: %v", err)
+	}
+	if _, err := record.Open(t.Context(), "a\x00b"); !errors.Is(err, journal.ErrNotFound) {
+		t.Errorf("Open: %v", err)
+	}
+	if err := record.Remove(t.Context(), "\xff"); !errors.Is(err, journal.ErrNotFound) {
+		t.Errorf("Remove: %v", err)
+	}
+}
+
+// After has what follows a number, and Count the states.
+func TestFollow(t *testing.T) {
+	record := sessions(t, open(t, migrated(t)), "t")
+	for i, p := range []agent.EntryPayload{agent.RunEntry{}, agent.PromptEntry{Text: "x"}, agent.EndEntry{StopReason: agent.StopComplete}} {
+		if err := record.Append(t.Context(), agent.Entry{Session: "s", Seq: i + 1, Time: time.Now(), Payload: p}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for after, want := range map[int]int{0: 3, 2: 1, 3: 0} {
+		if got, err := record.After(t.Context(), "s", after); err != nil || len(got) != want {
+			t.Errorf("after %d: %d entries, %v", after, len(got), err)
+		}
+	}
+	if got, err := record.After(t.Context(), "other", 0); err != nil || len(got) != 0 {
+		t.Errorf("of another session: %v, %v", got, err)
+	}
+	if got, err := record.Count(t.Context()); err != nil || len(got) != 1 || got["complete"] != 1 {
+		t.Errorf("%v, %v", got, err)
 	}
 }
 

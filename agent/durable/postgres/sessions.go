@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 
@@ -120,23 +121,56 @@ func (s *Sessions) Load(ctx context.Context, id string) (h journal.Header, entri
 		if err != nil {
 			return err
 		}
-		rows, err := tx.Query(ctx, "SELECT data::text FROM entries WHERE session = $1 ORDER BY seq", id)
-		if err != nil {
-			return err
-		}
-		entries, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (e agent.Entry, err error) {
-			var data string
-			if err := row.Scan(&data); err != nil {
-				return e, err
-			}
-			if err := json.Unmarshal([]byte(data), &e); err != nil {
-				return e, fmt.Errorf("%w: %w", journal.ErrDamaged, err)
-			}
-			return e, nil
-		})
+		entries, err = after(ctx, tx, id, 0)
 		return cmp.Or(err, putBack(ctx, tx, id, entries))
 	})
 	return h, entries, err
+}
+
+// After returns the entries of a session that follow a number, without pictures, for who
+// follows a run. Of a session that is not there, or not yet, there are none.
+func (s *Sessions) After(ctx context.Context, id string, seq int) (entries []agent.Entry, err error) {
+	err = s.within(ctx, id, func(tx pgx.Tx) error {
+		entries, err = after(ctx, tx, id, seq)
+		return err
+	})
+	return entries, err
+}
+
+func after(ctx context.Context, tx pgx.Tx, id string, seq int) ([]agent.Entry, error) {
+	rows, err := tx.Query(ctx, "SELECT data::text FROM entries WHERE session = $1 AND seq > $2 ORDER BY seq", id, seq)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (e agent.Entry, err error) {
+		var data string
+		if err := row.Scan(&data); err != nil {
+			return e, err
+		}
+		if err := json.Unmarshal([]byte(data), &e); err != nil {
+			return e, fmt.Errorf("%w: %w", journal.ErrDamaged, err)
+		}
+		return e, nil
+	})
+}
+
+// Count returns how many sessions there are in each state, as List has them.
+func (s *Sessions) Count(ctx context.Context) (states map[string]int, err error) {
+	states = map[string]int{}
+	err = s.db.inTenant(ctx, s.tenant, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, "SELECT state, count(*) FROM sessions GROUP BY state")
+		if err != nil {
+			return err
+		}
+		var state string
+		var n int
+		_, err = pgx.ForEachRow(rows, []any{&state, &n}, func() error {
+			states[state] = n
+			return nil
+		})
+		return err
+	})
+	return states, err
 }
 
 // putBack fills in the pictures of entries that were read.
@@ -188,8 +222,12 @@ func (s *Sessions) Remove(ctx context.Context, id string) error {
 	})
 }
 
-// within runs f for a session, whose name errors begin with.
+// within runs f for a session, whose name errors begin with. PostgreSQL has no text with a
+// NUL, and so no session of such a name.
 func (s *Sessions) within(ctx context.Context, id string, f func(pgx.Tx) error) error {
+	if strings.ContainsRune(id, 0) || !utf8.ValidString(id) {
+		return fmt.Errorf("session %.100q: %w", id, journal.ErrNotFound)
+	}
 	err := s.db.inTenant(ctx, s.tenant, f)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = journal.ErrNotFound
