@@ -1,17 +1,19 @@
-// Command mylm-cluster looks after what many machines share: the memory and the sessions
-// in a PostgreSQL database.
+// Command mylm-cluster is mylm on many machines: runs that survive the process that works
+// on them, on Temporal, and one memory and one record of sessions in PostgreSQL.
 //
 //	export MYLM_DATABASE=postgres://mylm@db.example/mylm PGPASSWORD=…
 //	mylm-cluster migrate
-//	mylm memory export | mylm-cluster memory import
-//	mylm-cluster memory search "which host is staging?"
+//	mylm-cluster worker -m qwen3:8b --workspace ~/shop &
+//	mylm-cluster ask "which host is staging?"
+//
+// # Files
+//
+// main.go has the list of commands, errors.go what is said about errors, connect.go how
+// database and server are reached. run.go starts runs, watch.go follows them, and play.go
+// makes events of the entries of a session. Each other file is a command or few.
 //
 // # Output
 //
-// stdout has what was asked for, stderr what happened and what to do about a failure.
-//
-// # Exit codes
-//
-// 0, 1 for an error, 2 for one in the command line or in how the database is set up, 3
-// where the server cannot be reached, and 130 after an interrupt: those of mylm.
+// stdout has what was asked for, stderr what happened and what to do about a failure. The
+// exit codes, events and JSON are those of mylm: see package failure and docs/events.md.
 package main

@@ -1,66 +1,206 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/testsuite"
 
 	"mylm/agent"
 	"mylm/agent/durable/pgtest"
 	"mylm/agent/durable/postgres"
 	"mylm/agent/journal"
+	"mylm/cmd/mylm/internal/term"
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(tests{m}, map[string]func(){"mylm-cluster": main})
 }
 
-// tests stop the server when they have run.
+// tests stop the servers when they have run.
 type tests struct{ m *testing.M }
 
-func (t tests) Run() int { return pgtest.Main(t.m) }
+func (t tests) Run() int {
+	defer func() {
+		if running != nil {
+			_ = running.Stop() // it keeps nothing
+		}
+	}()
+	return pgtest.Main(t.m)
+}
 
-// The scripts of testdata have a database each, and mylm itself.
-func TestClusterScripts(t *testing.T) {
+// running is a development server of Temporal's.
+var (
+	running *testsuite.DevServer
+	begin   = sync.OnceValue(func() (err error) {
+		running, err = testsuite.StartDevServer(context.Background(), testsuite.DevServerOptions{
+			ExistingPath: os.Getenv("TEMPORAL_TEST_BIN"), LogLevel: "error", ClientOptions: &client.Options{Identity: "test"},
+		})
+		return err
+	})
+)
+
+// server is the address of a real Temporal. The test is skipped without one.
+func server(t testing.TB) string {
+	t.Helper()
+	if os.Getenv("TEMPORAL_TEST_BIN") == "" {
+		const what = "TEMPORAL_TEST_BIN names no server of Temporal's: see scripts/get-temporal"
+		if os.Getenv("TEMPORAL_TEST_REQUIRED") != "" {
+			t.Fatal(what)
+		}
+		t.Skip(what)
+	}
+	if err := begin(); err != nil {
+		t.Fatal(err)
+	}
+	return running.FrontendHostPort()
+}
+
+// scripts run those of a directory, with a database each.
+func scripts(t *testing.T, dir string, setup func(*testscript.Env) error) {
 	pgtest.Database(t) // without a server they are skipped
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", dir), RequireExplicitExec: true, RequireUniqueNames: true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "eventually": eventually},
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("MYLM_DATABASE", pgtest.Database(e.T().(testing.TB)))
+			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
+			e.Setenv("XDG_DATA_HOME", filepath.Join(e.WorkDir, "home", "data"))
+			return setup(e)
+		},
+	})
+}
+
+// The scripts of testdata/script need no Temporal, and have mylm itself.
+func TestClusterScripts(t *testing.T) {
+	pgtest.Database(t)
 	bin := t.TempDir()
 	build := exec.Command("go", "build", "-o", bin, "./cmd/mylm")
 	build.Dir = filepath.Join("..", "..", "..")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	testscript.Run(t, testscript.Params{
-		Dir: filepath.Join("testdata", "script"), RequireExplicitExec: true, RequireUniqueNames: true,
-		Setup: func(e *testscript.Env) error {
-			address := pgtest.Database(e.T().(testing.TB))
-			e.Setenv("MYLM_DATABASE", address)
-			e.Setenv("SUPERUSER", pgtest.As(t, address, pgtest.Superuser, pgtest.Password))
-			e.Setenv("WRONG", pgtest.As(t, address, pgtest.Role, "guess"))
-			e.Setenv("MISSING", strings.Replace(address, "/test", "/other", 1))
-			e.Setenv("LONG", strings.Repeat("x", 201))
-			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
-			e.Setenv("XDG_DATA_HOME", filepath.Join(e.WorkDir, "home", "data"))
-			e.Setenv("PATH", bin+string(os.PathListSeparator)+e.Getenv("PATH"))
-			return nil
-		},
+	scripts(t, "script", func(e *testscript.Env) error {
+		address := e.Getenv("MYLM_DATABASE")
+		e.Setenv("SUPERUSER", pgtest.As(t, address, pgtest.Superuser, pgtest.Password))
+		e.Setenv("WRONG", pgtest.As(t, address, pgtest.Role, "guess"))
+		e.Setenv("MISSING", strings.Replace(address, "/test", "/other", 1))
+		e.Setenv("LONG", strings.Repeat("x", 201))
+		e.Setenv("PATH", bin+string(os.PathListSeparator)+e.Getenv("PATH"))
+		return nil
 	})
+}
+
+// The scripts of testdata/runs have a real Temporal, and a queue each.
+func TestRunScripts(t *testing.T) {
+	address := server(t)
+	scripts(t, "runs", func(e *testscript.Env) error {
+		e.Setenv("MYLM_TEMPORAL", address)
+		e.Setenv("MYLM_TASK_QUEUE", filepath.Base(e.WorkDir))
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		e.Setenv("HEALTH", listener.Addr().String())
+		return listener.Close()
+	})
+}
+
+// exits CODE COMMAND... expects this exit code.
+func exits(ts *testscript.TestScript, _ bool, args []string) {
+	err := ts.Exec(args[1], args[2:]...)
+	var exit *exec.ExitError
+	code := 0
+	if errors.As(err, &exit) {
+		code = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if strconv.Itoa(code) != args[0] {
+		ts.Fatalf("exit code %d, want %s", code, args[0])
+	}
+}
+
+// eventually tries something until it succeeds: a command, GET URL, or stats TEXT, which is
+// that they have it: Temporal counts runs some time after they began or ended.
+func eventually(ts *testscript.TestScript, _ bool, args []string) {
+	var err error
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); {
+		switch args[0] {
+		case "GET":
+			err = get(args[1])
+		case "stats":
+			if err = ts.Exec("mylm-cluster", "stats"); err == nil && !strings.Contains(ts.ReadFile("stdout"), args[1]+"\n") {
+				err = errors.New("not yet")
+			}
+		default:
+			err = ts.Exec(args[0], args[1:]...)
+		}
+		if err == nil {
+			return
+		}
+	}
+	ts.Fatalf("%v: %v", args, err)
+}
+
+func get(address string) error {
+	r, err := http.Get("http://" + address)
+	if err != nil {
+		return err
+	}
+	defer r.Body.Close()
+	if r.StatusCode != http.StatusOK {
+		return errors.New(r.Status)
+	}
+	return nil
+}
+
+// run is the program with these arguments, in this process.
+func run(t *testing.T, args ...string) (out, messages string, code int) {
+	t.Helper()
+	dir := t.TempDir()
+	var files []*os.File
+	for _, name := range []string{"in", "out", "err"} {
+		f, err := os.Create(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		files = append(files, f)
+	}
+	code = program(append([]string{"mylm-cluster"}, args...), term.Streams{In: files[0], Out: files[1], Err: files[2]})
+	read := func(f *os.File) string {
+		text, err := os.ReadFile(f.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	return read(files[1]), read(files[2]), code
 }
 
 func TestListAndShow(t *testing.T) {
 	address := pgtest.Database(t)
 	t.Setenv("MYLM_DATABASE", address)
 	run := func(args ...string) string {
-		var out, messages strings.Builder
-		if code := program(append([]string{"mylm-cluster"}, args...), strings.NewReader(""), &out, &messages); code != 0 {
-			t.Fatalf("mylm-cluster %v: exit code %d, %s", args, code, messages.String())
+		out, messages, code := run(t, args...)
+		if code != 0 {
+			t.Fatalf("mylm-cluster %v: exit code %d, %s", args, code, messages)
 		}
-		return out.String()
+		return out
 	}
 	run("migrate")
 	db, err := postgres.Open(t.Context(), address)

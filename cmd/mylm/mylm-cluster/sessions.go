@@ -9,6 +9,7 @@ import (
 
 	"mylm/agent/durable/postgres"
 	"mylm/agent/journal"
+	"mylm/cmd/mylm/internal/term"
 )
 
 // withSessions runs f with the sessions of the tenant.
@@ -26,41 +27,39 @@ func (c *cluster) withSessions(ctx *cli.Context, f func(*postgres.Sessions) erro
 }
 
 func (c *cluster) listSessions(ctx *cli.Context) error {
-	if ctx.NArg() > 0 {
-		return usage("list takes no arguments; show takes an id")
-	}
 	return c.withSessions(ctx, func(sessions *postgres.Sessions) error {
 		all, err := sessions.List(ctx.Context, journal.Filter{Limit: ctx.Int("limit")})
 		if err != nil {
 			return err
 		}
 		if ctx.Bool("json") {
-			return printJSON(c.out, append([]journal.Info{}, all...))
+			return term.PrintJSON(c.screen, append([]journal.Info{}, all...))
 		}
 		for _, i := range all {
-			fmt.Fprintf(c.out, "%s  %s  %s  %s\n", i.ID, i.Changed.Local().Format("2006-01-02 15:04"), i.State, printable(i.Title))
+			c.screen.Answer(fmt.Sprintf("%s  %s  %s  %s\n", i.ID, i.Changed.Local().Format("2006-01-02 15:04"), i.State, term.OneLine(term.Printable(i.Title), 200)))
 		}
 		return nil
 	})
 }
 
 func (c *cluster) showSession(ctx *cli.Context) error {
-	if ctx.NArg() != 1 {
-		return usage("show takes the id of one session")
+	name, err := id(ctx)
+	if err != nil {
+		return err
 	}
 	return c.withSessions(ctx, func(sessions *postgres.Sessions) error {
-		header, entries, err := sessions.Load(ctx.Context, ctx.Args().First())
+		header, entries, err := sessions.Load(ctx.Context, name)
 		if err != nil {
 			return err
 		}
 		if ctx.Bool("json") {
-			return journal.WriteJSON(c.out, header, entries)
+			return journal.WriteJSON(c.screen, header, entries)
 		}
 		var text bytes.Buffer
 		if err := journal.WriteMarkdown(&text, header, entries); err != nil {
 			return err
 		}
-		_, err = io.WriteString(c.out, printable(text.String()))
+		_, err = io.WriteString(c.screen, term.Printable(text.String()))
 		return err
 	})
 }

@@ -1,0 +1,236 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"mylm/agent"
+	"mylm/agent/durable/temporal"
+	"mylm/cmd/mylm/internal/cmdline"
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
+)
+
+func (c *cluster) approveCommand() *cli.Command {
+	return &cli.Command{
+		Name: "approve", Usage: "decide about the call of a run that waits", ArgsUsage: "ID",
+		Description: "It shows the call, and asks on the terminal. --yes and --deny decide without a question.",
+		UsageText: `mylm-cluster approve 4mvbhgq3zuyta
+mylm-cluster approve --deny --reason "not before Monday" 4mvbhgq3zuyta`,
+		Flags: join(temporalFlags(), cmdline.Group(ofRun,
+			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "allow the call without asking"},
+			&cli.BoolFlag{Name: "deny", Usage: "deny the call without asking"},
+			&cli.StringFlag{Name: "reason", Usage: "`WHY` it is denied, which the model is told"},
+			jsonFlag())...),
+		Action: func(ctx *cli.Context) error {
+			id, err := id(ctx)
+			switch {
+			case err != nil:
+				return err
+			case ctx.Bool("yes") && ctx.Bool("deny"):
+				return failure.Usage("--yes and --deny contradict each other")
+			case ctx.String("reason") != "" && !ctx.Bool("deny"):
+				return failure.Usage("--reason goes with --deny")
+			}
+			l, err := c.connect(ctx)
+			if err != nil {
+				return err
+			}
+			defer l.Close()
+			return c.approve(ctx, l, id)
+		},
+	}
+}
+
+// approved is what approve --json prints.
+type approved struct {
+	Session string                 `json:"session"`
+	Allowed bool                   `json:"allowed"`
+	Call    *agent.ApprovalRequest `json:"call"`
+}
+
+func (c *cluster) approve(ctx *cli.Context, l *link, id string) error {
+	status, err := l.described(ctx.Context, id)
+	switch {
+	case err != nil:
+		return err
+	case status == "":
+		return noRun(id)
+	case status != "running":
+		return &failure.Error{Code: failure.ExitError, Name: "not_waiting", Err: fmt.Errorf("no call waits: the run of %s is over (%s)", id, status)}
+	}
+	q, err := l.waiting(ctx.Context, id)
+	if err != nil {
+		return err
+	}
+	if q == nil {
+		return (&failure.Error{Code: failure.ExitError, Name: "not_waiting", Err: fmt.Errorf("no call of %s waits for a decision", id)}).
+			WithHint("mylm-cluster tail " + id + " shows what the run does.")
+	}
+	yes := ctx.Bool("yes")
+	if yes || ctx.Bool("deny") {
+		c.screen.Say(callText(q))
+	} else {
+		yes, err = consents(ctx.Context, &term.Prompter{Screen: c.screen}, q)
+		var nobody term.Nobody
+		if errors.As(err, &nobody) {
+			c.screen.Say(callText(q))
+			return failure.Usage("%w", err).WithHint("--yes allows the call, --deny denies it.")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := l.decide(ctx.Context, id, q, yes, ctx.String("reason")); err != nil {
+		return err
+	}
+	if ctx.Bool("json") {
+		return term.PrintJSON(c.screen, approved{id, yes, q})
+	}
+	if yes {
+		c.screen.Say("allowed")
+	} else {
+		c.screen.Say("denied")
+	}
+	return nil
+}
+
+// waits is called when a call of a run that was started here waits: it asks the person,
+// or says how to decide.
+func (c *cluster) waits(ctx context.Context, l *link, id string, q *agent.ApprovalRequest, person *term.Prompter) error {
+	if person.Absent() != "" {
+		c.screen.Say(waitsFor(id, q))
+		return nil
+	}
+	yes, err := consents(ctx, person, q)
+	if err == nil {
+		err = l.decide(ctx, id, q, yes, "")
+	}
+	var rejected *failure.Error
+	if errors.As(err, &rejected) && rejected.Name == "not_waiting" { // somebody else has decided
+		return nil
+	}
+	return err
+}
+
+// consents asks the person about a call.
+func consents(ctx context.Context, p *term.Prompter, q *agent.ApprovalRequest) (bool, error) {
+	tail := ""
+	if q.Tainted {
+		tail = "The run has read text from outside the workspace.\n"
+	}
+	said, err := p.Consent(ctx, term.Proposal{
+		Head: fmt.Sprintf("\nThe model wants to use %s (%s):\n\n", term.OneLine(q.Name, 60), q.Effect), Text: preview(q), Tail: tail, What: "allow it",
+	})
+	return err == nil && said != term.AnswerNo, err
+}
+
+// preview is what a call would do.
+func preview(q *agent.ApprovalRequest) string {
+	if q.Preview != "" {
+		return q.Preview
+	}
+	return string(q.Args)
+}
+
+// callText is a call for stderr.
+func callText(q *agent.ApprovalRequest) string {
+	lines := term.NewPreview(preview(q), 200, 40).Shown // for a log: no width
+	return fmt.Sprintf("%s (%s) waits for a decision:\n%s", term.OneLine(q.Name, 60), q.Effect, strings.Join(lines, "\n"))
+}
+
+// waitsFor says what waits, and how to decide.
+func waitsFor(id string, q *agent.ApprovalRequest) string {
+	return "mylm-cluster: " + callText(q) + "\n  mylm-cluster approve " + id + " decides: --yes allows it, --deny denies it"
+}
+
+// answerWithin is how long a worker may take to answer for a run.
+const answerWithin = 15 * time.Second
+
+// waiting is the call of a run that waits for a decision, nil if none does. A worker
+// answers that.
+func (l *link) waiting(ctx context.Context, id string) (q *agent.ApprovalRequest, err error) {
+	limited, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	value, err := l.QueryWorkflow(limited, id, "", temporal.QueryWaiting)
+	if err != nil {
+		return nil, l.unanswered(ctx, limited, err)
+	}
+	return q, value.Get(&q)
+}
+
+// decide sends a decision on a call.
+func (l *link) decide(ctx context.Context, id string, q *agent.ApprovalRequest, yes bool, reason string) error {
+	d := temporal.Decision{Call: q.Call, Decision: agent.Decision{Reason: reason}}
+	if yes {
+		d.Verdict = agent.Allow
+	}
+	limited, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	handle, err := l.UpdateWorkflow(limited, client.UpdateWorkflowOptions{
+		WorkflowID: id, UpdateName: temporal.UpdateDecide, Args: []any{d}, WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
+	if err == nil {
+		err = handle.Get(limited, nil)
+	}
+	if err == nil {
+		return nil
+	}
+	var missing *serviceerror.NotFound
+	if text := err.Error(); errors.As(err, &missing) || strings.Contains(text, "waits for a decision") {
+		return &failure.Error{Code: failure.ExitError, Name: "not_waiting", Err: fmt.Errorf("the call does not wait any more: %w", err)}
+	}
+	return l.unanswered(ctx, limited, err)
+}
+
+// unanswered is the error of a question that no worker has answered, if that is why.
+func (l *link) unanswered(ctx, limited context.Context, err error) error {
+	var precondition *serviceerror.FailedPrecondition
+	var notReady *serviceerror.WorkflowNotReady
+	var late *serviceerror.DeadlineExceeded
+	if ctx.Err() == nil && (limited.Err() != nil || errors.As(err, &precondition) || errors.As(err, &notReady) || errors.As(err, &late)) {
+		return (&failure.Error{Code: failure.ExitUnreachable, Name: "no_worker", Err: fmt.Errorf("no worker of the queue %s answers for the run: %w", l.queue, err)}).
+			WithHint("Start one: mylm-cluster worker. mylm-cluster stats counts those there are.")
+	}
+	return err
+}
+
+func (c *cluster) cancelCommand() *cli.Command {
+	return &cli.Command{
+		Name: "cancel", Usage: "cancel the run of a session", ArgsUsage: "ID", Flags: temporalFlags(),
+		Description: "A model call ends within 10 s, a tool is stopped and waited for, and the end is recorded.",
+		Action: func(ctx *cli.Context) error {
+			id, err := id(ctx)
+			if err != nil {
+				return err
+			}
+			l, err := c.connect(ctx)
+			if err != nil {
+				return err
+			}
+			defer l.Close()
+			status, err := l.described(ctx.Context, id)
+			switch {
+			case err != nil:
+				return err
+			case status == "":
+				return noRun(id)
+			case status != "running":
+				c.screen.Say(fmt.Sprintf("the run of %s is over (%s)", id, status))
+				return nil
+			}
+			if err := l.CancelWorkflow(ctx.Context, id, ""); err != nil {
+				return err
+			}
+			c.screen.Say("cancelling; mylm-cluster tail " + id + " shows the end")
+			return nil
+		},
+	}
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"time"
+
+	"mylm/agent"
+	"mylm/providers"
+	"mylm/tools"
+)
+
+// player makes events of the entries of a session: those that the run had, as far as the
+// record has them. Texts come whole.
+type player struct {
+	run     string
+	turn    int
+	seq     int
+	began   time.Time
+	last    agent.Entry
+	calls   int // results of the turn
+	asked   bool
+	end     *agent.EndEntry
+	model   string
+	result  agent.Result
+	started bool // the run has an entry
+}
+
+// play returns the events of an entry.
+func (p *player) play(e agent.Entry) (all []agent.Event) {
+	add := func(payload agent.Payload) {
+		p.seq++
+		all = append(all, agent.Event{Run: e.Run, Seq: p.seq, Turn: p.turn, Time: e.Time, Payload: payload})
+	}
+	endTurn := func() {
+		if p.asked {
+			add(agent.TurnEnd{HasToolCalls: p.calls > 0})
+		}
+		p.asked, p.calls = false, 0
+	}
+	p.last = e
+	switch x := e.Payload.(type) {
+	case agent.RunEntry:
+		*p = player{run: e.Run, began: e.Time, last: e, started: true, result: agent.Result{Run: e.Run, Session: e.Session, Calls: []agent.CallRecord{}}}
+		if x.Setup != nil {
+			p.model = x.Setup.Labels["model"]
+		}
+	case agent.ReplyEntry:
+		endTurn()
+		p.usage(x.Usage)
+		if p.turn = e.Turn; x.Purpose == agent.PurposeTurn {
+			p.result.Turns = max(p.result.Turns, e.Turn)
+			p.asked = true
+			add(agent.TurnStart{})
+		}
+		if x.Thought != "" {
+			add(agent.Thought{Text: x.Thought})
+		}
+		if x.Answer != "" {
+			add(agent.TextDelta{Text: x.Answer})
+		}
+		if x.Error != "" {
+			add(agent.Error{Source: "model", Message: x.Error})
+		}
+	case agent.AuxiliaryEntry:
+		p.usage(x.Usage)
+	case agent.CallEntry:
+		p.calls++
+		add(agent.ToolCall{ID: x.ID, Name: x.Name, Args: x.Args, Effect: effectOf(x), Repairs: x.Repairs, Refused: x.Refused})
+	case agent.ResultEntry:
+		p.calls++
+		p.result.Calls = append(p.result.Calls, agent.CallRecord{Name: x.Name, Args: x.Args, Success: x.Success, Denied: x.Denied, Skipped: x.Skipped, DryRun: x.DryRun, Blocked: x.Blocked})
+		add(agent.ToolOutput{ID: x.ID, Name: x.Name, Args: x.Args, Success: x.Success, Output: x.Text, Error: x.Error, Denied: x.Denied, Skipped: x.Skipped, DryRun: x.DryRun,
+			ExitCode: x.ExitCode, Truncated: x.Truncated, Origin: x.Origin, Duration: x.Duration, Refused: x.Refused, Blocked: x.Blocked})
+	case agent.EndEntry:
+		endTurn()
+		p.end = &x
+		p.result.StopReason, p.result.Status, p.result.Duration = x.StopReason, x.StopReason.Status(), e.Time.Sub(p.began)
+	}
+	return all
+}
+
+func (p *player) usage(u *providers.Usage) {
+	if u == nil {
+		p.result.UsagePartial = true
+		return
+	}
+	p.result.Usage = p.result.Usage.Add(*u)
+}
+
+// final is the last event, which only the end of the run can make.
+func (p *player) final(r agent.Result) agent.Event {
+	p.seq++
+	return agent.Event{Run: r.Run, Seq: p.seq, Turn: p.turn, Time: p.last.Time, Payload: agent.FinalResponse{Result: r}}
+}
+
+// mayWait reports whether a call of the run may wait for a decision: the last thing that
+// happened is a reply.
+func (p *player) mayWait() bool {
+	reply, ok := p.last.Payload.(agent.ReplyEntry)
+	return ok && reply.Text != reply.Answer
+}
+
+func effectOf(c agent.CallEntry) (e tools.Effect) {
+	if c.Effect != nil {
+		e = *c.Effect
+	}
+	return e
+}

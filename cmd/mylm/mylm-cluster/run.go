@@ -1,0 +1,334 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"mylm/agent"
+	"mylm/agent/durable/temporal"
+	"mylm/cmd/mylm/internal/cmdline"
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/markdown"
+	"mylm/cmd/mylm/internal/sink"
+	"mylm/cmd/mylm/internal/term"
+	"mylm/tools"
+)
+
+func (c *cluster) askCommand() *cli.Command {
+	return &cli.Command{
+		Name: "ask", Usage: "have a worker answer a question, with tools where they help", ArgsUsage: "[QUESTION...] [-]",
+		Description: `The run goes on whatever happens to this program, to workers and to servers; mylm-cluster tail
+follows it from anywhere. Ctrl-C cancels it.
+
+What only reads runs at once. Before anything else runs you are asked on the terminal;
+without one the call waits for mylm-cluster approve, for days if need be.`,
+		UsageText: `mylm-cluster ask "which of these files is the largest?"
+git diff | mylm-cluster ask "write a commit message" -
+mylm-cluster ask --detach "count the words of all books"   # prints the id of the session`,
+		Flags: runFlags(), Action: c.ask,
+	}
+}
+
+func (c *cluster) agentCommand() *cli.Command {
+	return &cli.Command{Name: "agent", Usage: "have a worker work on a goal", Subcommands: []*cli.Command{{
+		Name: "run", Usage: "work on a goal", ArgsUsage: "[GOAL...] [-]",
+		Description: `The goal is worked on in one run, as mylm agent run --no-plan does: plans of several tasks
+are of one process so far.`,
+		UsageText: `mylm-cluster agent run --yes "fix the failing test"`,
+		Flags:     runFlags(), Action: c.ask,
+	}}}
+}
+
+// runFlags are those of everything that starts a run.
+func runFlags() []cli.Flag {
+	return join(temporalFlags(), append(cmdline.Group(ofRun,
+		&cli.StringFlag{Name: "session", Usage: "`ID` of the session that the run begins or continues; default: a new one"},
+		&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "allow every call without asking, until text from outside the workspace has been read"},
+		&cli.BoolFlag{Name: "detach", Aliases: []string{"d"}, Usage: "print the id of the session, and do not wait for the run"},
+	), outputFlags()...)...)
+}
+
+// The forms in which a run can be printed.
+const (
+	formText   = "text"
+	formJSON   = "json"
+	formEvents = "ndjson"
+)
+
+func outputFlags() []cli.Flag {
+	return cmdline.Group("Output",
+		cmdline.OneOf(&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "print `FORM`: text, json (one object) or ndjson (every event, one a line)", Value: formText},
+			formText, formJSON, formEvents),
+		&cli.BoolFlag{Name: "json", Usage: "print one JSON object instead of the answer, as -o json does"},
+		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print nothing but the answer and errors"},
+		&cli.BoolFlag{Name: "verbose", Usage: "also show thought and tool output"})
+}
+
+// takesForm reports whether a command prints a run.
+func takesForm(c *cli.Command) bool {
+	for _, f := range c.Flags {
+		if f.Names()[0] == "output" {
+			return true
+		}
+	}
+	return false
+}
+
+// outputForm is how the command line has the result printed.
+func outputForm(ctx *cli.Context) string {
+	if ctx.Bool("json") {
+		return formJSON
+	}
+	return cmp.Or(ctx.String("output"), formText)
+}
+
+// formSink is what prints a run in a form; nil for text, which the terminal shows.
+func formSink(form string, out io.Writer) sink.Sink {
+	switch form {
+	case formJSON:
+		return sink.NewJSON(out)
+	case formEvents:
+		return sink.NewLines(out)
+	}
+	return nil
+}
+
+// output is where a run goes.
+type output struct {
+	sinks    sink.All
+	terminal *sink.Terminal
+}
+
+// output reads the flags.
+func (c *cluster) output(ctx *cli.Context) (*output, error) {
+	form := outputForm(ctx)
+	if ctx.IsSet("output") && form != ctx.String("output") {
+		return nil, failure.Usage("--json and --output %s exclude each other", ctx.String("output"))
+	}
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a reader that goes away is an error of the next write
+	o := &output{}
+	c.screen.Still = c.screen.Still || ctx.Bool("quiet")
+	o.terminal = sink.NewTerminal(c.screen, sink.Options{Quiet: ctx.Bool("quiet"), Verbose: ctx.Bool("verbose"), Answer: form == formText})
+	if c.screen.Draws() {
+		o.terminal.Format(markdown.Options{Color: c.screen.AnswerColor, Background: markdown.BackgroundOf(os.Getenv("COLORFGBG"))})
+	}
+	if first := formSink(form, c.screen); first != nil {
+		o.sinks = append(o.sinks, first)
+	}
+	o.sinks = append(o.sinks, o.terminal)
+	return o, nil
+}
+
+// prompt is what is asked: the arguments, stdin for a -, or else what a pipe has.
+func (c *cluster) prompt(ctx *cli.Context) (string, error) {
+	words := ctx.Args().Slice()
+	piped := len(words) == 0 && !term.IsTerminal(c.screen.In)
+	if n := len(words); n > 0 && words[n-1] == "-" {
+		piped, words = true, words[:n-1]
+	}
+	text := strings.TrimSpace(strings.Join(words, " "))
+	if piped {
+		read, err := term.Wait(ctx.Context, func() ([]byte, error) { return io.ReadAll(c.screen.In) })
+		if err != nil {
+			return "", err
+		}
+		if more := strings.TrimSpace(string(read)); text == "" {
+			text = more
+		} else if more != "" {
+			text += "\n\n--- stdin ---\n" + more + "\n--- end of stdin ---"
+		}
+	}
+	if text == "" {
+		return "", failure.Usage("there is no question").WithHint(`Ask one: mylm-cluster ask "what is in this directory?"`)
+	}
+	return text, nil
+}
+
+// maxSession is the longest id of a session, in bytes.
+const maxSession = 100
+
+// session is the id that is named, or a new one.
+func session(ctx *cli.Context) (string, error) {
+	id := ctx.String("session")
+	if id == "" {
+		return agent.NewSession().ID, nil
+	}
+	if len(id) > maxSession || strings.ContainsFunc(id, func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("._-", r))
+	}) {
+		return "", failure.Usage("--session %s: an id has letters, digits and . _ - and at most %d of them", term.Echoed(id), maxSession)
+	}
+	return id, nil
+}
+
+// all is what --yes allows.
+const all = tools.Reads | tools.Writes | tools.Runs | tools.Network | tools.Leaves | tools.Remembers
+
+func (c *cluster) ask(ctx *cli.Context) error {
+	text, err := c.prompt(ctx)
+	if err != nil {
+		return err
+	}
+	id, err := session(ctx)
+	if err != nil {
+		return err
+	}
+	l, err := c.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	if err := c.checkWorkers(ctx, l); err != nil {
+		return err
+	}
+	before, err := l.sessions.After(ctx.Context, id, 0)
+	if err != nil {
+		return err
+	}
+	in := temporal.Input{Session: id, Prompt: text, Continue: len(before) > 0}
+	if ctx.Bool("yes") {
+		in.Allow = all
+	}
+	run, err := l.ExecuteWorkflow(ctx.Context, client.StartWorkflowOptions{
+		ID: id, TaskQueue: l.queue, WorkflowExecutionErrorWhenAlreadyStarted: true, WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
+		StaticSummary: term.OneLine(term.Printable(text), 80),
+	}, temporal.WorkflowName, in)
+	var started *serviceerror.WorkflowExecutionAlreadyStarted
+	if errors.As(err, &started) {
+		return failure.Usage("a run of the session %s is under way", id).WithHint("mylm-cluster tail " + id + " follows it, mylm-cluster cancel " + id + " ends it.")
+	}
+	if err != nil {
+		return err
+	}
+	if ctx.Bool("detach") {
+		return c.detached(ctx, id)
+	}
+	w := &watch{link: l, id: id, run: run, seen: len(before), cancels: true}
+	person := &term.Prompter{Screen: c.screen}
+	w.waits = func(ctx context.Context, q *agent.ApprovalRequest) error { return c.waits(ctx, l, id, q, person) }
+	return c.show(ctx, w)
+}
+
+// detached prints the id of a run that is not waited for.
+func (c *cluster) detached(ctx *cli.Context, id string) error {
+	if outputForm(ctx) == formText {
+		c.screen.Answer(id + "\n")
+		return nil
+	}
+	line := struct {
+		Session string `json:"session"`
+	}{id}
+	if outputForm(ctx) == formEvents {
+		return term.PrintJSONLine(c.screen, line)
+	}
+	return term.PrintJSON(c.screen, line)
+}
+
+// checkWorkers says what is wrong with the workers of the queue. A run waits for one, but
+// not for one of another version.
+func (c *cluster) checkWorkers(ctx *cli.Context, l *link) error {
+	limited, cancel := context.WithTimeout(ctx.Context, dialWithin)
+	defer cancel()
+	same, other, version, err := l.workers(limited)
+	switch {
+	case err != nil:
+		return err
+	case same == 0 && other > 0:
+		return &failure.Error{Code: failure.ExitUsage, Name: "version",
+			Err:  fmt.Errorf("the workers of the queue %s have another version: %s of the loop, this one has %d", l.queue, term.Printable(version), loopVersion),
+			Hint: "Use the mylm-cluster of the workers, or name the queue of workers like this one: --queue or MYLM_TASK_QUEUE."}
+	case same == 0 && !ctx.Bool("quiet"):
+		c.screen.Dim(fmt.Sprintf("mylm-cluster: no worker takes runs from the queue %s yet: the run waits for one (mylm-cluster worker)", l.queue))
+	}
+	return nil
+}
+
+func (c *cluster) tailCommand() *cli.Command {
+	return &cli.Command{
+		Name: "tail", Usage: "follow the last run of a session to its end", ArgsUsage: "ID",
+		Description: "It prints what the run did so far, and then what it does, with the exit code of mylm-cluster ask.\nCtrl-C leaves the run alone.",
+		UsageText:   `mylm-cluster tail $(mylm-cluster ask --detach "count the words of all books")`,
+		Flags:       append(temporalFlags(), outputFlags()...),
+		Action: func(ctx *cli.Context) error {
+			id, err := id(ctx)
+			if err != nil {
+				return err
+			}
+			l, err := c.connect(ctx)
+			if err != nil {
+				return err
+			}
+			defer l.Close()
+			return c.tail(ctx, l, id)
+		},
+	}
+}
+
+func (c *cluster) tail(ctx *cli.Context, l *link, id string) error {
+	w := &watch{link: l, id: id}
+	entries, err := l.sessions.After(ctx.Context, id, 0)
+	if err != nil {
+		return err
+	}
+	known, err := l.described(ctx.Context, id)
+	if err != nil {
+		return err
+	}
+	switch {
+	case known != "":
+		w.run = l.GetWorkflow(ctx.Context, id, "")
+	case len(entries) == 0:
+		return noRun(id)
+	}
+	for _, e := range entries { // the last run
+		if e.Kind() == agent.EntryRun {
+			w.seen = e.Seq - 1
+		}
+	}
+	w.waits = func(_ context.Context, q *agent.ApprovalRequest) error {
+		c.screen.Say(waitsFor(id, q))
+		return nil
+	}
+	return c.show(ctx, w)
+}
+
+// noRun is the error of an id that is none of a run.
+func noRun(id string) error {
+	return (&failure.Error{Code: failure.ExitUsage, Name: "not_found", Err: fmt.Errorf("there is no run of a session %s", term.Echoed(id))}).
+		WithHint("mylm-cluster list lists the sessions of a tenant. Runs of another tenant or queue are found with --tenant and --queue.")
+}
+
+// described is the status of the last workflow of a session, "" if there is none in
+// the queue of the tenant.
+func (l *link) described(ctx context.Context, id string) (status string, err error) {
+	limited, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	d, err := l.DescribeWorkflow(limited, id, "")
+	var missing *serviceerror.NotFound
+	var invalid *serviceerror.InvalidArgument
+	switch {
+	case errors.As(err, &missing), errors.As(err, &invalid):
+		return "", nil
+	case err != nil:
+		return "", err
+	case d.TaskQueueName != l.queue:
+		return "", nil
+	}
+	return statusName(d.Status), nil
+}
+
+// statusName is a status of Temporal's in a word, as in running.
+func statusName(s enums.WorkflowExecutionStatus) string { return strings.ToLower(s.String()) }

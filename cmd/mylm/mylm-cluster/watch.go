@@ -1,0 +1,264 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"go.temporal.io/sdk/client"
+	sdk "go.temporal.io/sdk/temporal"
+
+	"mylm/agent"
+	"mylm/agent/durable/temporal"
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/sink"
+)
+
+// Pauses between two looks at a session: the first after something has happened, and
+// the longest.
+const (
+	soon = 50 * time.Millisecond
+	late = time.Second
+)
+
+// cancelWithin is how long the end of a run that was cancelled is waited for: a model call
+// learns of it with a heartbeat, at most 10 s later.
+const cancelWithin = 30 * time.Second
+
+// watch follows a run in its session until the run is over.
+type watch struct {
+	*link
+	id       string
+	run      client.WorkflowRun // nil: its workflow is not known any more
+	player   player
+	seen     int  // entries
+	cancels  bool // an interrupt cancels the run
+	canceled bool
+	waits    func(context.Context, *agent.ApprovalRequest) error // is told about calls that wait for a decision
+
+	over chan struct{} // closed when the workflow has ended
+	out  temporal.Output
+	err  error
+	told string // the call that waits
+}
+
+// follow waits for the workflow.
+func (w *watch) follow(ctx context.Context) {
+	w.over = make(chan struct{})
+	if w.run == nil {
+		close(w.over)
+		return
+	}
+	go func() {
+		defer close(w.over)
+		w.err = w.run.Get(ctx, &w.out)
+	}()
+}
+
+// next returns the entries that have come, once there are some or the run is over.
+func (w *watch) next(ctx context.Context) (entries []agent.Entry, over bool, err error) {
+	quiet := time.Now()
+	for pause := soon; ; pause = min(2*pause, late) {
+		select {
+		case <-w.over:
+			over = true
+		default:
+		}
+		entries, err := w.sessions.After(ctx, w.id, w.seen)
+		if n := len(entries); n > 0 {
+			w.seen = entries[n-1].Seq
+		}
+		if len(entries) > 0 || over || err != nil {
+			return entries, over, err
+		}
+		if w.player.mayWait() && time.Since(quiet) > late {
+			if err := w.ask(ctx); err != nil {
+				return nil, false, err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil, false, ctx.Err()
+		case <-w.over:
+		case <-time.After(pause):
+		}
+	}
+}
+
+// ask looks whether a call waits for a decision, and says so once.
+func (w *watch) ask(ctx context.Context) error {
+	if w.waits == nil || w.told == w.player.last.Run+fmt.Sprint(w.player.last.Seq) {
+		return nil
+	}
+	q, err := w.waiting(ctx, w.id)
+	if err != nil || q == nil {
+		return nil // it may wait for a worker
+	}
+	w.told = w.player.last.Run + fmt.Sprint(w.player.last.Seq)
+	return w.waits(ctx, q)
+}
+
+// events are those of the run, to its end.
+func (w *watch) events(ctx context.Context, first []agent.Entry, over bool) iter.Seq2[agent.Event, error] {
+	return func(yield func(agent.Event, error) bool) {
+		for entries := first; ; {
+			for _, e := range entries {
+				for _, ev := range w.player.play(e) {
+					if !yield(ev, nil) {
+						return
+					}
+				}
+			}
+			if over {
+				result, err := w.result(ctx)
+				if err == nil || result.StopReason != "" {
+					if !yield(w.player.final(result), nil) {
+						return
+					}
+				}
+				if err != nil {
+					yield(agent.Event{}, err)
+				}
+				return
+			}
+			var err error
+			if entries, over, err = w.next(ctx); err != nil {
+				if ctx, err = w.interrupted(ctx, err); err != nil {
+					yield(agent.Event{}, err)
+					return
+				}
+			}
+		}
+	}
+}
+
+// interrupted cancels the run once, if that is wanted, and returns a context in which its
+// end is waited for.
+func (w *watch) interrupted(ctx context.Context, err error) (context.Context, error) {
+	if ctx.Err() == nil || !w.cancels || w.canceled {
+		return ctx, err
+	}
+	w.canceled = true
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelWithin)
+	context.AfterFunc(ctx, stop)
+	if err := w.CancelWorkflow(ctx, w.id, ""); err != nil {
+		return ctx, fmt.Errorf("the run could not be cancelled, and goes on: %w", err)
+	}
+	return ctx, nil
+}
+
+// result is what the run came to, and the error if its workflow failed.
+func (w *watch) result(ctx context.Context) (agent.Result, error) {
+	r := w.player.result
+	if w.player.end != nil && w.run == nil || w.err != nil && sdk.IsCanceledError(w.err) {
+		r.StopReason = agent.StopInterrupted
+		if w.player.end != nil {
+			r.StopReason, r.Err = w.player.end.StopReason, errors.New(w.player.end.Error)
+		}
+		r.Status = r.StopReason.Status()
+	} else if w.err != nil {
+		return r, w.err
+	} else if w.run != nil {
+		o := w.out
+		r.Run, r.Session, r.Status, r.StopReason, r.Turns = o.Run, o.Session, o.Status, o.StopReason, o.Turns
+		switch {
+		case o.Limit != nil:
+			r.Err = o.Limit
+		case o.Fault != nil:
+			r.Err = o.Fault
+		case o.Error != "":
+			r.Err = errors.New(o.Error)
+		}
+	}
+	var err error
+	switch r.StopReason {
+	case agent.StopInterrupted, agent.StopModelError, agent.StopInternal, agent.StopTimeout, agent.StopContextFull, "":
+	default:
+		r.Response, err = w.answer(ctx)
+	}
+	return r, err
+}
+
+// answer is the last answer in the session.
+func (w *watch) answer(ctx context.Context) (text string, err error) {
+	session, err := w.sessions.Open(ctx, w.id)
+	if err != nil {
+		return "", err
+	}
+	for _, e := range session.Joined() {
+		if reply, ok := e.Payload.(agent.ReplyEntry); ok && e.Run == w.player.run {
+			text = strings.TrimSpace(reply.Answer)
+		}
+	}
+	return text, nil
+}
+
+// show watches a run to its end, and prints what it is.
+func (c *cluster) show(ctx *cli.Context, w *watch) error {
+	out, err := c.output(ctx)
+	if err != nil {
+		return err
+	}
+	waiting, stop := context.WithCancel(context.WithoutCancel(ctx.Context))
+	defer stop()
+	w.follow(waiting)
+	first, over, err := w.next(ctx.Context)
+	live := ctx.Context
+	if err != nil {
+		if live, err = w.interrupted(live, err); err != nil {
+			return err
+		}
+	}
+	for _, e := range first { // the session line comes first, and names the model
+		if begins, ok := e.Payload.(agent.RunEntry); ok && begins.Setup != nil {
+			w.player.model = begins.Setup.Labels["model"]
+		}
+	}
+	model := w.player.model
+	var result *agent.Result
+	events := func(yield func(agent.Event, error) bool) {
+		for ev, err := range w.events(live, first, over) {
+			if end, ok := ev.Payload.(agent.FinalResponse); ok {
+				r := end.Result
+				result = &r
+			}
+			if !yield(ev, err) {
+				return
+			}
+		}
+	}
+	err = out.sinks.Watch(sink.Run{Session: w.id, Model: model, Saved: true}, events)
+	o := sink.Outcome{Result: result, Saved: true, Model: model}
+	switch {
+	case err != nil:
+		o.Failure = explained(ctx.Context, err)
+	case result != nil:
+		if f := failure.Ended(*result); f != nil {
+			o.Failure = adapted(f, *result, w.id)
+		}
+	}
+	c.screen.Complete()
+	if err := out.sinks.Close(o); err != nil && c.screen.Failed() == nil {
+		return err
+	}
+	if o.Failure == nil {
+		return nil
+	}
+	c.say(o.Failure)
+	return errors.Join(failure.ErrReported, o.Failure)
+}
+
+// adapted is a failure with hints that hold here: flags of a run are those of its worker.
+func adapted(f *failure.Error, r agent.Result, id string) *failure.Error {
+	switch {
+	case r.StopReason == agent.StopDenied:
+		f.Hint = "mylm-cluster show " + id + " shows the call. --yes allows every call of a run."
+	case strings.Contains(f.Hint, "--"):
+		f.Hint = "For the worker: " + f.Hint
+	}
+	return f
+}
