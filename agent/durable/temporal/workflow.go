@@ -106,6 +106,11 @@ func (e *effects) open(in Input) (*agent.Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, entry := range outline {
+		for i, images := 0, entry.Images(); i < len(images); i++ {
+			images[i].Data = []byte{} // what it takes in the window is counted by its number
+		}
+	}
 	e.last, e.ids = len(outline), len(outline) // no more ids than entries were given
 	session, err := agent.LoadSession(e.session, outline)
 	if err != nil {
