@@ -16,6 +16,7 @@ import (
 	"mylm/agent/durable/temporal"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/sink"
+	"mylm/cmd/mylm/internal/term"
 )
 
 // Pauses between two looks at a session: the first after something has happened, and
@@ -240,6 +241,9 @@ func (c *cluster) show(ctx *cli.Context, w *watch) error {
 		if f := failure.Ended(*result); f != nil {
 			o.Failure = adapted(f, *result, w.id)
 		}
+	}
+	if result != nil && w.out.Unkept != "" { // the workflow has ended
+		c.screen.Say("mylm-cluster: this run was not remembered: " + term.OneLine(w.out.Unkept, 500))
 	}
 	c.screen.Complete()
 	if err := out.sinks.Close(o); err != nil && c.screen.Failed() == nil {

@@ -24,6 +24,7 @@ import (
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
+	"mylm/memory"
 )
 
 func (c *cluster) workerCommand() *cli.Command {
@@ -49,7 +50,7 @@ func workerSettings() []config.Setting {
 	return []config.Setting{
 		config.Workspace, config.Tree, config.Notes,
 		config.ModelName, config.ProfileName, config.Host, config.System, config.Temperature, config.Seed, config.MaxTokens, config.NumCtx, config.KeepAlive, config.Think, config.Form,
-		config.Tools, config.SandboxMode, config.AllowNet, config.AllowHosts,
+		config.Tools, config.SandboxMode, config.AllowNet, config.AllowHosts, config.Memory, config.Save, config.Embedder,
 		config.MaxTurns, config.Timeout, config.FirstTokenTimeout, config.StepTimeout, config.MaxContextTokens, config.MaxToolResultTokens,
 		config.SummarizeAfterTurns, config.KeepRecentTurns, config.SelfEval, config.MaxRepeatedCalls, config.MaxConsecutiveErrors, config.MaxMalformed, config.MaxRepetition,
 	}
@@ -72,7 +73,12 @@ func (c *cluster) work(ctx *cli.Context) error {
 	if err := l.sameVersion(ctx.Context); err != nil {
 		return err
 	}
-	made, err := setup.NewWorker(ctx.Context, loaded, c.screen)
+	store, err := l.db.Memory(ctx.Context, ctx.String("tenant"), memory.Options{})
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	made, err := setup.NewWorker(ctx.Context, loaded, c.screen, store)
 	if err != nil {
 		return err
 	}
@@ -84,6 +90,7 @@ func (c *cluster) work(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	runs.Tools, runs.Ended = made.Tools, made.Ended
 	health := &health{link: l, made: made}
 	if err := health.listen(ctx); err != nil {
 		return err

@@ -1,31 +1,39 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 
 	"mylm/agent"
+	"mylm/agent/remember"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
+	"mylm/memory"
 	"mylm/providers"
 	"mylm/tools"
 	"mylm/tools/policy"
 )
 
-// Worker is what runs are done with whose loop, session and person are elsewhere: a model
-// and tools.
+// Worker is what runs are done with whose loop, session and person are elsewhere: a model,
+// tools and a memory.
 type Worker struct {
 	Model   *Model
 	Options agent.Options // with the model, and without an approval and a recorder
+
+	// Tools are those of the memory for runs in a session; nil: runs do not search it.
+	Tools func(*agent.Session) ([]*tools.Tool, error)
+	// Ended keeps what a run leaves; nil: nothing is kept.
+	Ended func(context.Context, *agent.Session, agent.Result) error
 }
 
 // NewWorker opens the model that the settings name, and makes sure that it is there. It
-// works in the workspace, has no memory, asks no MCP server, and keeps no earlier versions
-// of files. Deny rules are enforced where the calls are made; what needs a decision is
-// decided elsewhere.
-func NewWorker(ctx context.Context, c *config.Config, n Notify) (*Worker, error) {
+// works in the workspace, asks no MCP server, and keeps no earlier versions of files. Deny
+// rules are enforced where the calls are made; what needs a decision is decided elsewhere.
+func NewWorker(ctx context.Context, c *config.Config, n Notify, store *memory.Store) (*Worker, error) {
 	if err := c.ApplyProject(ctx); err != nil {
 		return nil, err
 	}
@@ -45,10 +53,29 @@ func NewWorker(ctx context.Context, c *config.Config, n Notify) (*Worker, error)
 	if err := set.Check(); err != nil {
 		return nil, failure.Config(err)
 	}
-	s := &Setup{Request: Request{Config: c, Notify: n}}
-	registry, err := s.workerTools()
+	w, s := &Worker{Model: model}, &Setup{Request: Request{Config: c, Notify: n}}
+	kept := NewMemory(c, n)
+	remembering := remember.New(store, c.Project)
+	remembering.NoSave = kept.NoSave
+	if kept.NoSave == "" {
+		w.Ended = func(ctx context.Context, s *agent.Session, r agent.Result) error {
+			_, err := remembering.Keep(ctx, remember.Run{Session: s, Result: r})
+			return err
+		}
+	}
+	if kept.read {
+		w.Tools = remembering.Tools
+		if err := embed(ctx, c, n, store); err != nil {
+			return nil, err
+		}
+	}
+	registry, err := w.restrict(s)
 	if err != nil {
 		return nil, err
+	}
+	section, err := remembering.Section(set, registry)
+	if err != nil {
+		return nil, failure.Config(err)
 	}
 	tree, err := treeSection(ctx, set, c)
 	if err != nil {
@@ -59,23 +86,32 @@ func NewWorker(ctx context.Context, c *config.Config, n Notify) (*Worker, error)
 		return nil, err
 	}
 	o := AgentOptions(c.Settings)
-	o.Tools, o.Prompts, o.Sections, o.Environment = registry, set, slices.Concat(project, tree), environment(c.Workspace)
+	o.Tools, o.Prompts, o.Sections, o.Environment = registry, set, slices.Concat(section, project, tree), environment(c.Workspace)
 	o.Labels = map[string]string{"project": c.Project, "dir": c.Workspace, "model": model.Name}
 	Suit(ctx, c.Settings, model.Model, &o)
-	return &Worker{model, o}, ctx.Err()
+	w.Options = o
+	return w, ctx.Err()
 }
 
-// workerTools are the tools of a worker, held to the deny rules.
-func (s *Setup) workerTools() (*tools.Registry, error) {
+// embed has the memory find by vectors, too, if there is an embedder.
+func embed(ctx context.Context, c *config.Config, n Notify, store *memory.Store) error {
+	e, fallback, err := Embedder(ctx, c, store)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err = cmp.Or(err, fallback); err != nil {
+		n.Say("mylm: memory: searched by words alone: " + term.OneLine(err.Error(), 500))
+		return nil
+	}
+	store.Use(e, func(err error) { n.Say("mylm: memory: " + term.OneLine(err.Error(), 500)) })
+	return nil
+}
+
+// restrict makes the tools of a worker, also those of the memory, and holds them to the
+// deny rules.
+func (w *Worker) restrict(s *Setup) (*tools.Registry, error) {
 	c, box := s.Config, SandboxPolicy(s.Config)
-	names, named := config.Tools.Lookup(c.Settings)
-	if !named {
-		names = nil
-	}
-	registry, err := toolbox{c: c, box: box, memory: &Memory{config: c}, notify: s.Notify, session: agent.NewSession()}.registry(names)
-	if err != nil && named {
-		return nil, toolsError(c, names, err)
-	}
+	registry, err := toolbox{c: c, box: box, memory: &Memory{config: c}, notify: s.Notify, session: agent.NewSession()}.registry(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -86,20 +122,53 @@ func (s *Setup) workerTools() (*tools.Registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range registry.Tools() {
-		run := t.Run
-		t.Run = func(ctx context.Context, args json.RawMessage) (tools.Result, error) {
-			effect := tools.Runs
-			if t.Effect != nil {
-				effect = t.Effect(args)
+	all := registry.Tools()
+	for _, t := range all {
+		guard.hold(t)
+	}
+	if recall := w.Tools; recall != nil {
+		w.Tools = func(session *agent.Session) ([]*tools.Tool, error) {
+			all, err := recall(session)
+			for _, t := range all {
+				guard.hold(t)
 			}
-			if d := guard.Decision(guard.Call(t.Name, args, effect)); d.Rule != "" && d.Verdict == policy.Deny {
-				return tools.Result{}, fmt.Errorf("not allowed: %s. Do not try it another way; tell the user", d.Why)
-			}
-			return run(ctx, args)
+			return all, err
 		}
+		more, err := w.Tools(agent.NewSession())
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, more...)
+	}
+	if registry, err = tools.NewRegistry(all...); err != nil {
+		return nil, err
+	}
+	names, named := config.Tools.Lookup(c.Settings)
+	switch {
+	case !named:
+		return registry, nil
+	case slices.Equal(names, []string{"none"}):
+		return tools.NewRegistry()
+	}
+	if registry, err = registry.Only(names...); err != nil {
+		return nil, toolsError(c, names, err)
 	}
 	return registry, nil
+}
+
+// hold has a tool refuse the calls that a rule forbids.
+func (g *Guard) hold(t *tools.Tool) {
+	run := t.Run
+	t.Run = func(ctx context.Context, args json.RawMessage) (tools.Result, error) {
+		effect := tools.Runs
+		if t.Effect != nil {
+			effect = t.Effect(args)
+		}
+		if d := g.Decision(g.Call(t.Name, args, effect)); d.Rule != "" && d.Verdict == policy.Deny {
+			return tools.Result{}, fmt.Errorf("not allowed: %s. Do not try it another way; tell the user", d.Why)
+		}
+		return run(ctx, args)
+	}
 }
 
 // Check asks the backend whether the model is there, which takes no longer than it has to.
