@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -220,7 +221,7 @@ func TestContinueAsNew(t *testing.T) {
 		if n != want.Turns {
 			t.Errorf("%s: %d executions, and %d turns", name, n, want.Turns)
 		}
-		if got.Run = want.Run; got != want {
+		if got.Run = want.Run; !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, and in one execution %+v", name, got, want)
 		}
 		if got, want := parts.store.text(t, "s"), whole.store.text(t, "s"); got != want {
