@@ -532,8 +532,7 @@ var looseStart = sync.OnceValue(func() *regexp.Regexp {
 // object is an object at a place, up to a blank line; tool is what it names.
 func (f *finder) object(s string, at int) guess {
 	const blankLine = "\n\n"
-	head := s[:min(len(s), maxElem)]
-	if m := resultKey().FindStringSubmatch(head); !f.shown && (m != nil && f.d.exact(m[1]) || resultObject().MatchString(head)) {
+	if !f.shown && f.d.isMessage(s[:min(len(s), maxTag)]) {
 		return guess{is: isOpen, invented: true}
 	}
 	if f.streams && !strings.Contains(s, blankLine) {
@@ -552,7 +551,7 @@ func (f *finder) inObject(s string) (tool string) {
 	args := false
 	var keys []string
 	member := memberStart()
-	if m := firstKey().FindStringSubmatch(s[:min(len(s), maxTag)]); m != nil && m[2] != "" {
+	if inside := trimSpace(s[min(len(s), 1):]); inside != "" && isWord(inside[0]) {
 		member = looseStart()
 	}
 	for _, m := range member.FindAllStringSubmatch(s, -1) {

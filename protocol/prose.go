@@ -128,7 +128,7 @@ const announced = 120
 // that may be any word has to stand out.
 func (f *finder) argumentsOf(object, before string) (tool string) {
 	m := firstKey().FindStringSubmatch(object[:min(len(object), maxTag)])
-	before = strings.NewReplacer("：", ":", "，", ",").Replace(before[max(0, len(before)-announced):])
+	before = strings.ReplaceAll(strings.ReplaceAll(before[max(0, len(before)-announced):], "：", ":"), "，", ",")
 	inner := strings.TrimRight(before, " \t\r\n")
 	if m == nil || strings.HasSuffix(inner, `":`) || strings.HasSuffix(inner, ",") || strings.HasSuffix(inner, "{") {
 		return ""

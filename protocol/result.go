@@ -56,6 +56,15 @@ var resultKey = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[\[\s]*\{\s*"([\w-]+)_(?:result|response|output)"\s*:`)
 })
 
+// isMessage reports whether an object, or the first of a list, begins like such a message.
+func (d *Decoder) isMessage(s string) bool {
+	if key := trimSpace(strings.TrimLeft(s, "[{ \t\r\n")); key == "" || key[0] != '"' {
+		return false
+	}
+	m := resultKey().FindStringSubmatch(s)
+	return m != nil && d.exact(m[1]) || resultObject().MatchString(s)
+}
+
 // resultNoun ends the name of an element with the result of a tool.
 var resultNoun = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:([\w-]+)[_-])?(?:result|response|output)s?$`)
