@@ -131,6 +131,11 @@ func (d *Decoder) declared(name string) (tool string, known bool) {
 	return name, false
 }
 
+// stands reports whether a word is the name of a tool and no word of prose.
+func (d *Decoder) stands(word string) bool {
+	return d.exact(word) && strings.Trim(word[1:], "abcdefghijklmnopqrstuvwxyz") != ""
+}
+
 // tidyName takes from a name what models put around it (N4).
 func tidyName(name string) string {
 	name = strings.Trim(strings.TrimSpace(name), "`'\"*")

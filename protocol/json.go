@@ -2,8 +2,10 @@ package protocol
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // The names under which models write the parts of a call in JSON (D2), folded:
@@ -228,4 +230,96 @@ func (x *resolver) swallowed(args json.RawMessage, rest []member) {
 	}
 	x.repair("missing_brace", x.pos)
 	x.args = join(ms[:n])
+}
+
+// memberStart is the key of a member, and its value if that is a word or begins
+// an object, perhaps in a string.
+var memberStart = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`["']([\w.-]+)["']\s*:\s*(?:["']?([\w.-]+)["']?|("?\{))?`)
+})
+
+// looseStart is the same without quotation marks.
+var looseStart = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`([\w.-]+)\s*:\s*(?:["']?([\w.-]+)["']?|(\{))?`)
+})
+
+// object is an object at a place, up to a blank line; tool is what it names.
+func (f *finder) object(s string, at int) guess {
+	const blankLine = "\n\n"
+	if !f.shown && f.d.isMessage(s[:min(len(s), maxTag)]) {
+		return guess{is: isOpen, invented: true}
+	}
+	if f.streams && !strings.Contains(s, blankLine) {
+		return guess{is: isOpen, at: at, until: blankLine}
+	}
+	g := found(f.inObject(s))
+	g.at = at
+	return g
+}
+
+// inObject returns the tool that an object, or the first of a list, names: under a
+// name of D2 with an object beside it, or as the key of one. A definition of a
+// tool names none.
+func (f *finder) inObject(s string) (tool string) {
+	s, _, _ = strings.Cut(f.ahead(s, 1<<16), "\n\n")
+	args := false
+	var keys []string
+	member := memberStart()
+	if inside := trimSpace(s[min(len(s), 1):]); inside != "" && isWord(inside[0]) {
+		member, s = looseStart(), s[:min(len(s), maxElem)]
+	}
+	for _, m := range member.FindAllStringSubmatch(s, -1) {
+		key, value, opens := m[1], m[2], m[3] != ""
+		keys = append(keys, key)
+		_, isTool := f.d.opts.Tools.Schema(key)
+		named, known := f.d.declared(value)
+		switch {
+		case key == "properties" && echoed().MatchString(s):
+			args = true
+		case key == "properties" || key == "description":
+			return ""
+		case opens && isTool:
+			tool, args = key, true
+		case opens && argsKeys[fold(key)], key == "action_input":
+			args = true
+		case known && (nameKeys[fold(key)] || key == "recipient_name" || f.d.stands(value)) && tool == "":
+			tool = named
+		}
+	}
+	if tool == "" || !args && !slices.ContainsFunc(keys, func(key string) bool { return !nameKeys[fold(key)] && f.d.property(tool, key) != nil }) || f.wrapped(s) {
+		return ""
+	}
+	return tool
+}
+
+// echoed is a schema with values in place of what it says of them, as Llama 3 writes it.
+var echoed = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`"properties"\s*:\s*\{\s*"[\w-]+"\s*:\s*[^{\s]`)
+})
+
+// wrapped reports whether a call that an object holds is one part of it among others, as
+// in a request of a protocol, a response or a list of messages: there it is quoted.
+func (f *finder) wrapped(s string) (is bool) {
+	x := resolver{d: f.d, dialect: bare, cursor: cursor{src: s}}
+	_ = try(func() {
+		value, _ := x.read()
+		is = x.among(value)
+	})
+	return is
+}
+
+// among is the same for a value.
+func (x *resolver) among(value json.RawMessage) bool {
+	members := split(value)
+	if value[0] == '[' {
+		return len(members) > 0 && x.among(members[0].value)
+	}
+	p := x.partsOf(value)
+	if p.name != nil || p.inner != nil || slices.ContainsFunc(p.rest, func(m member) bool {
+		_, known := x.d.opts.Tools.Schema(m.key)
+		return known || m.key == "recipient_name" || x.d.stands(strings.Trim(string(m.value), `"`))
+	}) {
+		return false
+	}
+	return len(p.rest) != 1 || x.among(p.rest[0].value)
 }

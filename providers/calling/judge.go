@@ -21,7 +21,7 @@ func (g *generation) judge(r Reply) (done bool, problem error, correction string
 	choice := g.request.Choice.Mode
 	switch {
 	case r.Fault != nil && (r.Stop == providers.StopLength || r.Stop != "" && !EndsByItself(r.Stop)):
-		g.withhold(g.source.Doubtful())
+		g.withhold()
 		if g.request.Choice.Mode == Required {
 			g.held.Reset()
 		}
@@ -96,11 +96,22 @@ func (g *generation) call(name string, args json.RawMessage) error {
 	return g.end(StopCall)
 }
 
-// withhold drops the last n bytes of what is held.
-func (g *generation) withhold(n int) {
+// close ends the reading of a reply.
+func (g *generation) close(r source) Reply {
+	g.closing = true
+	n, doubtful := g.held.Len(), r.Doubtful()
+	reply := r.Close()
+	if g.lost = r.Doubtful(); g.lost > 0 { // with what was in doubt before it
+		g.lost = max(g.lost, doubtful+g.held.Len()-n)
+	}
+	return reply
+}
+
+// withhold drops what is held of a call that cannot be read, or of a result.
+func (g *generation) withhold() {
 	text := g.held.String()
 	g.held.Reset()
-	g.held.WriteString(text[:max(0, len(text)-n)])
+	g.held.WriteString(text[:max(0, len(text)-g.lost)])
 }
 
 func newID() string {

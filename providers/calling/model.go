@@ -105,6 +105,7 @@ type generation struct {
 	cut         string          // the beginning of a character of a thought
 	source      source          // of this reply
 	closing     bool            // its verdict is near
+	lost        int             // bytes at the end of the text in which a call was found that cannot be read, or a result
 	inCall      int             // bytes since the decoder last passed text on
 	stopped     string          // the stop sequence that was met
 	usage       providers.Usage
@@ -184,7 +185,7 @@ func (g *generation) read(ctx context.Context) (Reply, error) {
 		r = NewReader(protocol.Options{Tools: g.tools, Told: told, Reports: told && ran, Last: true}, g.part)
 	}
 	g.source, g.closing, g.inCall = r, false, 0
-	end := func() Reply { g.closing = true; return r.Close() }
+	end := func() Reply { return g.close(r) }
 	limits := limiter{maxTokens: request.MaxTokens, window: func() int { return g.model.windowOf(ctx) }, lenient: len(g.tools.names) == 0}
 	w := watch{cancel: cancel, next: g.model.TokenTimeout}
 	w.set(g.model.FirstTokenTimeout, "the model sent nothing for %v")

@@ -32,7 +32,6 @@ type Reader struct {
 	insisted bool
 	part     func(protocol.Part)
 	reply    Reply
-	lost     int // bytes at the end of the text in which Close found a call, or the result of one
 	pieces   int // of text, thought and calls; each is at least one token
 
 	raw, text, answer, thoughts, separate strings.Builder
@@ -78,7 +77,7 @@ func (r *Reader) Done() bool { return r.decoder.Done() }
 
 // Doubtful is how many bytes at the end of the text that was passed on Close may find, or
 // has found, to be no text; see [protocol.Decoder.Doubtful].
-func (r *Reader) Doubtful() int { return max(r.lost, r.decoder.Doubtful()) }
+func (r *Reader) Doubtful() int { return r.decoder.Doubtful() }
 
 // Pieces is how many pieces of text, thought and calls have come, each of at least one token.
 func (r *Reader) Pieces() int { return r.pieces }
@@ -153,11 +152,7 @@ func (r *Reader) Close() Reply {
 	if ended || EndsByItself(r.reply.Stop) {
 		end = protocol.End
 	}
-	n, doubtful := r.text.Len(), r.decoder.Doubtful()
 	r.parts(r.decoder.Close(end))
-	if lost := r.decoder.Doubtful(); lost > 0 { // with what was in doubt before it
-		r.lost = max(lost, doubtful+r.text.Len()-n)
-	}
 	rep := &r.reply
 	if rep.Call == nil && rep.Fault == nil && stopsForCall[rep.Stop] && !r.insisted {
 		rep.Fault = &protocol.FormatError{Reason: protocol.UnknownForm}
