@@ -99,7 +99,7 @@ func explainTemporal(err error) *failure.Error {
 		return &failure.Error{Code: failure.ExitError, Name: "internal", Err: errors.New(inside.Message())}
 	case errors.As(err, &unavailable), status.Code(err) == codes.Unavailable:
 		return &failure.Error{Code: failure.ExitUnreachable, Name: "unreachable", Err: fmt.Errorf("no Temporal answers: %w", err),
-			Hint: "Runs go on when it is there again: mylm-cluster tail ID follows one."}
+			Hint: "Is it running? Runs go on when it is there again."}
 	}
 	return nil
 }

@@ -211,7 +211,7 @@ func (c *cluster) show(ctx *cli.Context, w *watch) error {
 	live := ctx.Context
 	if err != nil {
 		if live, err = w.interrupted(live, err); err != nil {
-			return err
+			return w.left(explained(ctx.Context, err))
 		}
 	}
 	for _, e := range first { // the session line comes first, and names the model
@@ -236,7 +236,7 @@ func (c *cluster) show(ctx *cli.Context, w *watch) error {
 	o := sink.Outcome{Result: result, Saved: true, Model: model}
 	switch {
 	case err != nil:
-		o.Failure = explained(ctx.Context, err)
+		o.Failure = w.left(explained(ctx.Context, err))
 	case result != nil:
 		if f := failure.Ended(*result); f != nil {
 			o.Failure = adapted(f, *result, w.id)
@@ -254,6 +254,18 @@ func (c *cluster) show(ctx *cli.Context, w *watch) error {
 	}
 	c.say(o.Failure)
 	return errors.Join(failure.ErrReported, o.Failure)
+}
+
+// left is why a run is not followed to its end, with how that can be done.
+func (w *watch) left(f *failure.Error) *failure.Error {
+	select {
+	case <-w.over:
+		return f
+	default:
+	}
+	left := *f
+	left.Hint = strings.TrimSpace(f.Hint + "\nThe run goes on: mylm-cluster tail " + w.id + " follows it.")
+	return &left
 }
 
 // adapted is a failure with hints that hold here: flags of a run are those of its worker.
