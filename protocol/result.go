@@ -36,6 +36,9 @@ var shortLabels = []string{" Success:", " Error:", " Result:", " →", " ->", " 
 // labelWords are those that a label in words begins with.
 var labelWords = []string{"observation", "tool", "function", "command", "execution", "system", "results", "outputs", "responses", "returnoffunctions"}
 
+// maxLabelHead is how much of a line resultLabel looks at, in bytes.
+const maxLabelHead = 64
+
 // resultLabel is what programs write before the results in a conversation, in brackets or
 // in capitals. What goes on like a link, its definition, a heading or, but for Mistral's
 // token, a sentence is prose all the same.
@@ -140,10 +143,10 @@ func (f *finder) observed(s string) (g guess) {
 		_, called = f.d.declared(tidyName(value))
 	}
 	switch {
-	case strings.HasPrefix(s, label), strings.IndexByte("[TF#\xe2", words[0]) >= 0 && resultLabel().MatchString(words),
+	case strings.HasPrefix(s, label), strings.IndexByte("[TF#\xe2", words[0]) >= 0 && resultLabel().MatchString(words[:min(len(words), maxLabelHead)]),
 		list && known && slices.ContainsFunc(shortLabels, func(label string) bool { return strings.HasPrefix(after, label) }),
 		m != nil && (m[3]+m[6] != "" || m[1]+m[2] != "" && (m[4]+m[7] != "" || named && m[5] != "")),
-		named && !f.d.opts.Reports && namedLabel().MatchString(words),
+		named && closed == list && !f.d.opts.Reports && namedLabel().MatchString(words),
 		!f.d.opts.Reports && whole && role && value != "" && !called:
 		return guess{is: isOpen, invented: true}
 	case strings.HasPrefix(label, s), s[0] == '`' && pathLen(s[1:]) == len(s)-1,
