@@ -58,9 +58,11 @@ type Output struct {
 	Limit      *agent.LimitError `json:"limit,omitempty"`  // the same, if a limit ended the run
 }
 
-// Decision is what was decided about the call that waits.
+// Decision is what was decided about the call that waits. It counts only for the question
+// that was answered: whether a call runs at all, or again with what it was refused.
 type Decision struct {
-	Call string `json:"call"` // its id
+	Call    string          `json:"call"`              // its id
+	Refused []tools.Refusal `json:"refused,omitempty"` // as in the question
 	agent.Decision
 }
 

@@ -305,6 +305,9 @@ func TestDecision(t *testing.T) {
 					OnAccept: func() { t.Error("a decision on another call is accepted") }, OnReject: func(err error) { wrong = err },
 				}, temporal.Decision{Call: "another", Decision: d})
 				b.UpdateWorkflow(temporal.UpdateDecide, "2", &testsuite.TestUpdateCallback{
+					OnAccept: func() { t.Error("a decision on another question is accepted") }, OnReject: func(error) {},
+				}, temporal.Decision{Call: q.Call, Refused: []tools.Refusal{{Kind: "connect"}}, Decision: d})
+				b.UpdateWorkflow(temporal.UpdateDecide, "3", &testsuite.TestUpdateCallback{
 					OnReject: func(err error) { t.Error(err) },
 				}, temporal.Decision{Call: q.Call, Decision: d})
 			}, 72*time.Hour)

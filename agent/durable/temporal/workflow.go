@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -292,6 +293,8 @@ func (e *effects) listen() error {
 			return errors.New("no call waits for a decision")
 		case e.waiting.Call != d.Call:
 			return fmt.Errorf("the call that waits for a decision is %s, not %s", e.waiting.Call, d.Call)
+		case !slices.Equal(e.waiting.Refused, d.Refused):
+			return errors.New("another question about the call waits for a decision meanwhile: read it and decide again")
 		}
 		return nil
 	}})

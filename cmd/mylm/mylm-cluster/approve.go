@@ -168,7 +168,7 @@ func (l *link) waiting(ctx context.Context, id string) (q *agent.ApprovalRequest
 
 // decide sends a decision on a call.
 func (l *link) decide(ctx context.Context, id string, q *agent.ApprovalRequest, yes bool, reason string) error {
-	d := temporal.Decision{Call: q.Call, Decision: agent.Decision{Reason: reason}}
+	d := temporal.Decision{Call: q.Call, Refused: q.Refused, Decision: agent.Decision{Reason: reason}}
 	if yes {
 		d.Verdict = agent.Allow
 	}

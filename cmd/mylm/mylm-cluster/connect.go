@@ -23,6 +23,9 @@ import (
 	"mylm/cmd/mylm/internal/term"
 )
 
+// databaseVariable is the variable with the address of the database.
+const databaseVariable = "MYLM_DATABASE"
+
 // loopVersion is that of the loop in a workflow. It grows when histories of runs that are
 // under way would no longer run again: the test of the recorded history in
 // agent/durable/temporal fails then. Workers of one queue have the same.
@@ -37,7 +40,7 @@ const (
 // databaseFlags name the database and whose part of it is meant.
 func databaseFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Category: ofCluster, Name: "database", EnvVars: []string{"MYLM_DATABASE"}, Usage: "`ADDRESS` of the database, as psql takes it; what is left out comes from PGHOST, PGPASSWORD and the like"},
+		&cli.StringFlag{Category: ofCluster, Name: "database", EnvVars: []string{databaseVariable}, Usage: "`ADDRESS` of the database, as psql takes it; what is left out comes from PGHOST, PGPASSWORD and the like"},
 		&cli.StringFlag{Category: ofCluster, Name: "tenant", EnvVars: []string{"MYLM_TENANT"}, Usage: "`NAME` of whom memory, sessions and runs belong to", Value: defaultTenant},
 	}
 }
@@ -68,7 +71,7 @@ func address(ctx *cli.Context) (string, error) {
 		user, _, at := strings.Cut(rest, "@")
 		secret = secret || at && strings.Contains(user, ":")
 	}
-	if secret && given != os.Getenv("MYLM_DATABASE") {
+	if secret && given != os.Getenv(databaseVariable) {
 		return "", failure.Usage("--database has a password in it, which everybody on this machine can read: put it into PGPASSWORD, ~/.pgpass or MYLM_DATABASE")
 	}
 	return given, nil

@@ -93,10 +93,15 @@ func (p *player) final(r agent.Result) agent.Event {
 }
 
 // mayWait reports whether a call of the run may wait for a decision: the last thing that
-// happened is a reply.
+// happened is a reply, or a call that may have been refused something.
 func (p *player) mayWait() bool {
-	reply, ok := p.last.Payload.(agent.ReplyEntry)
-	return ok && reply.Text != reply.Answer
+	switch e := p.last.Payload.(type) {
+	case agent.ReplyEntry:
+		return e.Text != e.Answer
+	case agent.CallEntry:
+		return true
+	}
+	return false
 }
 
 func effectOf(c agent.CallEntry) (e tools.Effect) {
