@@ -15,8 +15,8 @@ type doubt struct {
 }
 
 // Doubtful returns how many bytes at the end of the text that was passed on Close may
-// find to be a call in a form that is not read (UnknownForm, FencedCall, EscapedCall). Who
-// cannot take text back withholds as much. Where a call is announced in words, those are
+// find to be a call in a form that is not read (UnknownForm, FencedCall, EscapedCall), or a result
+// that was made up (InventedObservation). Who cannot take text back withholds as much. Where a call is announced in words, those are
 // not among them. It is to be called after each Push, and after Close, when it is how much
 // of the text was found to be such a call.
 func (d *Decoder) Doubtful() int {

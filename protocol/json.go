@@ -262,7 +262,8 @@ func (f *finder) object(s string, at int) guess {
 // tool names none.
 func (f *finder) inObject(s string) (tool string) {
 	s, _, _ = strings.Cut(f.ahead(s, 1<<16), "\n\n")
-	args := false
+	args, called := false, ""
+	echo := echoed().MatchString(s)
 	var keys []string
 	member := memberStart()
 	if inside := trimSpace(s[min(len(s), 1):]); inside != "" && isWord(inside[0]) {
@@ -274,7 +275,7 @@ func (f *finder) inObject(s string) (tool string) {
 		_, isTool := f.d.opts.Tools.Schema(key)
 		named, known := f.d.declared(value)
 		switch {
-		case key == "properties" && echoed().MatchString(s):
+		case key == "properties" && echo:
 			args = true
 		case key == "properties" || key == "description":
 			return ""
@@ -282,9 +283,14 @@ func (f *finder) inObject(s string) (tool string) {
 			tool, args = key, true
 		case opens && argsKeys[fold(key)], key == "action_input":
 			args = true
-		case known && (nameKeys[fold(key)] || key == "recipient_name" || f.d.stands(value)) && tool == "":
+		case known && (nameKeys[fold(key)] || key == "recipient_name") && tool == "":
 			tool = named
+		case f.d.stands(value) && called == "": // under another key
+			called = value
 		}
+	}
+	if tool == "" && args {
+		tool = called
 	}
 	if tool == "" || !args && !slices.ContainsFunc(keys, func(key string) bool { return !nameKeys[fold(key)] && f.d.property(tool, key) != nil }) || f.wrapped(s) {
 		return ""

@@ -405,7 +405,7 @@ func (d *Decoder) bare(x *resolver, fault *ValueError, known bool) (err *ValueEr
 	_, several := d.behindFence()
 	switch follows := d.follow(x.rest(), &from); {
 	case follows == nothing, follows == ends:
-		return nil, !known && x.form != "python" && !namedCall().MatchString(x.src) // D18
+		return nil, !known && x.form != "python" && (d.opts.Told || !namedCall().MatchString(x.src)) // D18
 	case follows == words && known && h.fenced && several:
 		return &ValueError{Reason: FencedCall}, false
 	case follows == words && known && h.dialect == action:

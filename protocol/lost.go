@@ -58,7 +58,9 @@ func (d *Decoder) unclosedThought() {
 	}
 	f := finder{d: d, text: text, shown: true}
 	if tool, at, _ := f.find(callStartsOf(text, 0)); tool != "" {
-		d.fail(&FormatError{Reason: CallInThought, Offset: d.off - int64(len(text)-at), Tool: tool})
+		if d.failAt(len(text)-at, &FormatError{Reason: CallInThought, Tool: tool}); d.thinking.mid == "" { // it is no text
+			d.lostAt = 0
+		}
 	}
 }
 
@@ -440,13 +442,13 @@ func (f *finder) call(s string, bullet, list bool) guess {
 		return g
 	}
 	tool, known := f.d.declared(tidyName(s[:n]))
-	if !known && s[n] == '(' {
+	if !known && s[n] == '(' && !f.d.opts.Told {
 		tool, known = f.d.method(s[:n])
 		args := s[n:min(len(s), n+maxTag)]
-		if m := callerArgs().FindStringSubmatch(args); m != nil && f.d.stands(m[1]) {
-			return found(m[1])
+		if m := callerArgs().FindStringSubmatch(args); m != nil && f.d.stands(m[1]+m[2]) {
+			return found(m[1] + m[2])
 		}
-		if !known && !strings.ContainsAny(args, ",)\n") {
+		if !known && !strings.ContainsAny(args, "{=)\n") {
 			return f.soon(args, maxTag, 0)
 		}
 	}
@@ -465,7 +467,7 @@ func (f *finder) call(s string, bullet, list bool) guess {
 		return f.soon(s, 2*maxTag, 0)
 	case f.streams && (s[0] == '(' || object):
 		return found(tool)
-	case f.streams && s[0] == '[' && between == "" && strings.IndexByte(s, '\n') < 0:
+	case f.streams && s[0] == '[' && between == "" && !f.d.opts.Told && strings.IndexByte(s, '\n') < 0:
 		return guess{is: isOpen, until: "\n"}
 	}
 	if strings.HasSuffix(between, "\n") {
@@ -477,7 +479,7 @@ func (f *finder) call(s string, bullet, list bool) guess {
 	line, _, _ := strings.Cut(s, "\n")
 	line = strings.TrimSpace(line)
 	switch {
-	case object && f.begins(tool, s), between == "" && strings.HasPrefix(s, "[") && strings.HasSuffix(line, "]") && f.d.stands(tool),
+	case object && f.begins(tool, s), between == "" && strings.HasPrefix(s, "[") && strings.HasSuffix(line, "]") && f.d.stands(tool) && !f.d.opts.Told,
 		object && strings.HasPrefix(inside, `"`), line == "()" && !bullet, line == "()]" && list:
 		return found(tool)
 	case !strings.HasPrefix(s, "("):
@@ -486,14 +488,16 @@ func (f *finder) call(s string, bullet, list bool) guess {
 	behind, ok := f.keywords(f.within(s, maxPassed))
 	line, _, _ = strings.Cut(behind, "\n")
 	others := list && strings.HasPrefix(line, ",") && strings.HasSuffix(strings.TrimSpace(line), ")]")
-	if !ok || !others && strings.Trim(line, " \t*_;,.])}\r") != "" && !returned().MatchString(line) {
+	if !ok || !others && strings.Trim(line, " \t*_;,.])}\r") != "" && (f.d.opts.Told || !returned().MatchString(line)) {
 		return guess{}
 	}
 	return found(tool)
 }
 
 // callerArgs is how the arguments of a function that calls a tool begin: call_tool("NAME", …).
-var callerArgs = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\(\s*["']?([\w-]+)["']?\s*,`) })
+var callerArgs = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\(\s*(?:["']([\w-]+)["']\s*,|([\w-]+)\s*,\s*(?:\{|\w+=))`)
+})
 
 // method returns the tool that is the last part of a path, as of a client or a server, or
 // the one whose method that is.

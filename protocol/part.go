@@ -143,7 +143,7 @@ type Options struct {
 	// FencedCall and no Raw: its next reply is the answer, if it is no call.
 	Insisted bool
 	// Told is set if the model's last reply was corrected, so that it knows how calls and
-	// examples of them are written: JSON in a fence that ends the reply is an example then.
+	// examples of them are written: what may well be an example is one then (A8, B19, D18).
 	Told bool
 	// Reports is set if a label of a result in words is prose (B19): the conversation holds
 	// the result of a call, which the reply may report with it, and the model's last reply

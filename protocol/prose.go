@@ -304,7 +304,7 @@ func (f *finder) inElement(attrs, content string) string {
 
 // labels are what comes before a name on a line of its own, and what comes behind it.
 var labels = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("^(?i:(name)|(?:use |call )?(?:tool|function)(?:[ _-](?:name|call|used?))?)[*:]*[ :]+[*`]*([\\w.-]+)[*`]*[ \\r]*\\n\\s*[*_]*(?:(?i:(?:tool|action|function)?[ _]?input)[*]*:|(?i:args|arguments|parameters|params)[*]*:(?:[ \\r]*\\n[ ]+([\\w-]+):| *([\\w-]+) ?=)|([\\w-]+)[*]*[:=] ?\\S)")
+	return regexp.MustCompile("^(?i:(name)|(?:use |call )?(?:tool|function)(?:[ _-](?:name|call|used?))?)[*:]*[ :]+[*`]*([\\w.-]+)[*`]*[ \\r]*\\n\\s*[*_]*(?:(?i:(?:tool|action|function)?[ _]?input)[*]*:|(?i:args|arguments|parameters|params)[*]*:(?:[ \\r]*\\n[ ]+([\\w-]+):| *([\\w-]+) ?=)|([\\w-]+)[*]*(?:[:=] ?[\"']|= ?\\S))")
 })
 
 // label is what labels look at, in bytes.
@@ -324,7 +324,7 @@ func (f *finder) step(s string) guess {
 	}
 	if m := labels().FindStringSubmatch(head); m != nil {
 		tool, known := f.d.declared(tidyName(m[2]))
-		if key := m[3] + m[4] + m[5]; !known || (key != "" || m[1] != "") && f.d.property(tool, key) == nil {
+		if key := m[3] + m[4] + m[5]; !known || (key != "" || m[1] != "") && f.d.property(tool, key) == nil || m[1] != "" && m[5] != "" {
 			if _, below, _ := strings.Cut(head, "\n"); known && !strings.Contains(trimSpace(below), "\n") {
 				return f.soon(head, maxLabel, 0)
 			}
@@ -367,7 +367,7 @@ func (f *finder) mentioned(s string, m mark) guess {
 			}
 		}
 		if tool == "" {
-			return f.open()
+			return f.soon(content, maxElem, 0)
 		}
 		return found(tool)
 	case strings.HasPrefix(trimSpace(content[n:]), "{"):
@@ -378,7 +378,7 @@ func (f *finder) mentioned(s string, m mark) guess {
 			case closed && f.endsInTags(content), !f.streams && strings.IndexByte("({", inside[n]) >= 0 && !strings.ContainsAny(inside, ")}"):
 				tool = inside[:n]
 			case f.streams:
-				return f.open()
+				return f.soon(content, maxElem, 0)
 			}
 		}
 	}
@@ -393,14 +393,6 @@ func (f *finder) endsInTags(s string) bool {
 	s = f.ahead(s, maxPassed)
 	last := strings.LastIndexAny(s, "<>")
 	return !f.streams && last >= 0 && (s[last] == '<' || strings.Trim(s[last+1:], punctuation+"\n") == "")
-}
-
-// open is a place that only the end of the reply decides.
-func (f *finder) open() (g guess) {
-	if f.streams {
-		g = guess{is: isOpen}
-	}
-	return g
 }
 
 // declares returns the first tool that declares an argument.

@@ -78,10 +78,10 @@ var resultNoun = sync.OnceValue(func() *regexp.Regexp {
 func (d *Decoder) isResult(e elem) bool {
 	m := resultNoun().FindStringSubmatch(e.name)
 	if m == nil || m[1] != "" {
-		return m != nil && d.exact(m[1])
+		return m != nil && d.stands(m[1])
 	}
 	for _, value := range attributes(e.attrs) {
-		if d.exact(value) {
+		if d.stands(value) {
 			return true
 		}
 	}
@@ -93,15 +93,15 @@ func (d *Decoder) isResult(e elem) bool {
 var spokenLabel = sync.OnceValue(func() *regexp.Regexp {
 	const (
 		noun   = `(?:result|output|response)s?`
-		tool   = `(?:tool|function|command)(?: \x60?tool\x60?)?(?:\([^)\n]*\))?(?: tool| function)?[ _-]+(?:(?:call|execution)[ _-])?(?:` + noun + `|returned|responded)`
+		tool   = `(?:tool|function|command tool)(?: \x60?tool\x60?)?(?:\([^)\n]*\))?(?: tool| function)?[ _-]+(?:(?:call|execution)[ _-])?(?:` + noun + `|returned|responded)`
 		of     = `(?:observation|(?:execution )?` + noun + `) (?:(?:of|from|for) (?:calling )?(?:the )?(?:function )?\(?|\()\x60?(?:tool\x60?\)?|[\w.-]*$)`
 		begins = `(?:(?:observation|tool|function|command|call|calling|execution|` + noun + `|returned|responded|of|from|for|the)[ _\x60-]+)+[\w.-]*$`
 		whose  = `(?: \([^)\n]*\)?| (?:f(?:or?|rom?)?|of?)(?: [^\s:：]*)?)`
-		mark   = `(?:([:：]|[-=*]{3}|[-–—] |\{["\n ])|[-=–—\x{FFFD}]{0,3}$)`
+		mark   = `(?:([:：]|[-=*]{3}|[-–—] |\{["\n ])|[-=–—\x{FFFD}{]{0,3}$)`
 	)
 	return regexp.MustCompile(`^(#+ +|[-=*]{3,} *|[^\x00-\x7f\pL]+ ?)?([*_(]*)(?i:` + begins + `|` +
 		`(?:` + of + `|` + tool + `)[*_]*(?:` + whose + `{0,2}[*_ ]*` + mark + `|(\n[^\n=-])|(\n[ \t]*\n)|\n[ \t]*$)|` +
-		`observation(?:[ 0-9]*[*_ ]*` + mark + `|[ 0-9*_]*(\n)))|^(?:[-=]{3,} *|[^\x00-\x7f\pL]+ ?|\()[*_(]*[\w.-]*$`)
+		`observation(?:[ 0-9]*[*_ ]*` + mark + `|[*_]*(\n)))|^(?:[-=]{3,} *|[^\x00-\x7f\pL]+ ?|\()[*_(]*[\w.-]*$`)
 })
 
 // speaks reports whether a line has a word that such a label needs.
@@ -135,6 +135,13 @@ func (f *finder) observed(s string) (g guess) {
 	if !f.d.opts.Reports && !list && (!ended || (!isWord(words[0]) || words[0] >= utf8.RuneSelf || strings.ContainsAny(first, ":：-=*–—")) && speaks(first)) {
 		m = spokenLabel().FindStringSubmatch(words)
 	}
+	mark := ""
+	if m != nil {
+		mark = m[3] + m[6]
+	}
+	if f.d.opts.Told && strings.HasSuffix(mark, " ") && mark[0] != '{' { // a dash, as in a glossary
+		mark = ""
+	}
 	begin := fold(strings.TrimLeftFunc(words, func(r rune) bool { return !unicode.IsLetter(r) }))
 	value, role := strings.CutPrefix(line, "tool:")
 	value, _, whole := strings.Cut(value, "\n")
@@ -145,12 +152,12 @@ func (f *finder) observed(s string) (g guess) {
 	switch {
 	case strings.HasPrefix(s, label), strings.IndexByte("[TF#\xe2", words[0]) >= 0 && resultLabel().MatchString(words[:min(len(words), maxLabelHead)]),
 		list && known && slices.ContainsFunc(shortLabels, func(label string) bool { return strings.HasPrefix(after, label) }),
-		m != nil && (m[3]+m[6] != "" || m[1]+m[2] != "" && (m[4]+m[7] != "" || named && m[5] != "")),
+		m != nil && (mark != "" || m[1]+m[2] != "" && (m[4]+m[7] != "" || named && m[5] != "")),
 		named && closed == list && !f.d.opts.Reports && namedLabel().MatchString(words),
 		!f.d.opts.Reports && whole && role && value != "" && !called:
 		return guess{is: isOpen, invented: true}
 	case strings.HasPrefix(label, s), s[0] == '`' && pathLen(s[1:]) == len(s)-1,
-		named && !ended && strings.Trim(strings.TrimPrefix(words, "tool"), " →->=\uFFFD") == "", list && !closed && !strings.ContainsAny(inside, "\n{("), list && closed && strings.Trim(after, ": \nh*_") == "", list && known && len(after) < len(success),
+		list && !closed && !strings.ContainsAny(inside, "\n{("), list && closed && strings.Trim(after, ": \nh*_") == "", list && known && len(after) < len(success),
 		strings.IndexByte(line[:max(0, len(line)-1)], '\n') < 0 && (strings.HasPrefix(line, "TOOL") || strings.HasPrefix(line, "FUNCTION") || strings.HasPrefix("TOOL", line) || strings.HasPrefix("FUNCTION", line)),
 		m != nil, slices.ContainsFunc(labelWords, func(word string) bool { return strings.HasPrefix(word, begin) }), !whole && role:
 		return f.soon(s, maxTag, 0)
@@ -158,10 +165,10 @@ func (f *finder) observed(s string) (g guess) {
 	return g
 }
 
-// namedLabel is the name of a tool before what it returned, in brackets or before an arrow.
-// Links have brackets too.
+// namedLabel is the name of a tool in brackets before what it returned, or with it. Links
+// have brackets too.
 var namedLabel = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\[tool(?:(?:\([^)\n]*\))?\]:\s*(?:[^\s<#/.h]|h[^t])|(?:: |[ :]+[\w-]+=)[^\]\n]+\][^(:]|\] +[A-Z0-9{"])|^tool *(?:→|->|=>) *\S`)
+	return regexp.MustCompile(`^\[tool(?:(?:\([^)\n]*\))?\]:\s*(?:[^\s<#/.h]|h[^t])|(?:: |[ :]+[\w-]+=)[^\]\n]+\][^(:])`)
 })
 
 // nameless is a line in which the tool that it names before a colon is called a tool,
@@ -169,13 +176,13 @@ var namedLabel = sync.OnceValue(func() *regexp.Regexp {
 func (f *finder) nameless(line string) (words string, named bool) {
 	head := line[:strings.IndexAny(line+"\n", ":：\n")]
 	for name := range namesIn(head) {
-		if head[0] == '[' && f.d.exact(name) || f.d.stands(name) {
+		if stands := f.d.stands(name); stands || head[0] == '[' && f.d.exact(name) {
 			for _, mark := range []string{"**", "`"} {
 				if strings.HasPrefix(line, mark+name+mark) {
 					name = mark + name + mark
 				}
 			}
-			return strings.Replace(line, name, "tool", 1), true
+			return strings.Replace(line, name, "tool", 1), stands
 		}
 	}
 	return line, false

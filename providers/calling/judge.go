@@ -20,7 +20,7 @@ func (g *generation) judge(r Reply) (done bool, problem error, correction string
 	words := Corrections{Prompts: g.model.prompts(), Tools: g.offered, Form: g.model.Form}
 	choice := g.request.Choice.Mode
 	switch {
-	case r.Fault != nil && (r.Stop == providers.StopLength || r.Stop != "" && !EndsByItself(r.Stop)):
+	case r.Fault != nil && r.Stop != "" && !EndsByItself(r.Stop):
 		g.withhold()
 		if g.request.Choice.Mode == Required {
 			g.held.Reset()

@@ -251,9 +251,6 @@ var leaks = []string{
 	`I look. <tool_call>get_weather Paris</tool_call>`,
 	`I look. <tool_call>get_weather(city="Par`,
 	`Let me see.<function=get_weather><parameter=city>Paris</parameter></`,
-	`client.get_weather(city="Paris")`,
-	`get_weather.call(city="Paris")`,
-	`call_tool("get_weather", {"city":"Paris"})`,
 	"调用工具：get_weather\n参数：{\"city\":\"Paris\"}",
 	`<tool_call_result>Paris</tool_call_result>`,
 	`<|tool_result|>Paris`,
@@ -272,8 +269,6 @@ var leaks = []string{
 	"**Result of `get_weather`**\n\nParis, 21 degrees",
 	"### Result from get_weather\n\nParis, 21 degrees",
 	"### get_weather result\n\nParis",
-	"Observation - Paris, 21 degrees",
-	"Tool result – Paris, 21 degrees",
 	"\u200bObservation: Paris, 21 degrees",
 	"🔧Tool result: Paris",
 	"Function Call: get_weather\nArguments: city=Paris",
@@ -346,10 +341,16 @@ func TestNoCallInTextAtLimit(t *testing.T) {
 	}
 }
 
-// A call as a command, or in a program in a fence, may be an example: the model is asked
-// once, and what it writes next is passed on as it is.
+// A call as a command or a method, or in a program in a fence, may be an example, and a label
+// before a dash explain a word: the model is asked once, and what it writes next is passed on
+// as it is.
 func TestAskedOnce(t *testing.T) {
 	for _, text := range []string{
+		`client.get_weather(city="Paris")`,
+		`get_weather.call(city="Paris")`,
+		`call_tool("get_weather", ["Paris"])`,
+		"Observation - Paris, 21 degrees",
+		"Tool result – Paris, 21 degrees",
 		"get_weather --city Paris",
 		"I look.\n$ get_weather --city=Paris",
 		"```bash\nget_weather --city Paris\n```",
