@@ -235,7 +235,7 @@ func (x *resolver) swallowed(args json.RawMessage, rest []member) {
 // memberStart is the key of a member, and its value if that is a word or begins
 // an object, perhaps in a string.
 var memberStart = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`["']([\w.-]+)["']\s*:\s*(?:["']?([\w.-]+)["']?|("?\{))?`)
+	return regexp.MustCompile(`["']([\w.-]+)["']\s*:\s*(?:["']([\w.-]+)["']|("?\{))?`)
 })
 
 // looseStart is the same without quotation marks.
@@ -262,8 +262,7 @@ func (f *finder) object(s string, at int) guess {
 // tool names none.
 func (f *finder) inObject(s string) (tool string) {
 	s, _, _ = strings.Cut(f.ahead(s, 1<<16), "\n\n")
-	args, called := false, ""
-	echo := echoed().MatchString(s)
+	args, echo, called := false, false, ""
 	var keys []string
 	member := memberStart()
 	if inside := trimSpace(s[min(len(s), 1):]); inside != "" && isWord(inside[0]) {
@@ -275,10 +274,10 @@ func (f *finder) inObject(s string) (tool string) {
 		_, isTool := f.d.opts.Tools.Schema(key)
 		named, known := f.d.declared(value)
 		switch {
-		case key == "properties" && echo:
-			args = true
-		case key == "properties" || key == "description":
+		case key == "properties" && !echo && !echoed().MatchString(s), key == "description":
 			return ""
+		case key == "properties":
+			echo, args = true, true
 		case opens && isTool:
 			tool, args = key, true
 		case opens && argsKeys[fold(key)], key == "action_input":

@@ -61,7 +61,8 @@ var resultKey = sync.OnceValue(func() *regexp.Regexp {
 
 // isMessage reports whether an object, or the first of a list, begins like such a message.
 func (d *Decoder) isMessage(s string) bool {
-	if key := trimSpace(strings.TrimLeft(s, "[{ \t\r\n")); key == "" || key[0] != '"' {
+	key, quoted := strings.CutPrefix(strings.TrimLeft(s, "[{ \t\r\n"), `"`)
+	if key, _, _ = strings.Cut(key, `"`); !quoted || key == "" || strings.IndexByte("rtfc", lower(key[0])) < 0 && !strings.Contains(key, "_") {
 		return false
 	}
 	m := resultKey().FindStringSubmatch(s)
