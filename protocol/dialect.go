@@ -102,7 +102,7 @@ func (d *Decoder) declared(name string) (tool string, known bool) {
 	if d.anyTool {
 		return name, true
 	}
-	if name == "" || !d.initials[name[0]] && isWord(name[0]) && name[0] < utf8.RuneSelf && strings.IndexByte(namespaceInitials, name[0]) < 0 {
+	if !d.mayBeName(name) {
 		return name, false
 	}
 	if _, ok := d.opts.Tools.Schema(name); ok {
@@ -134,6 +134,11 @@ func (d *Decoder) declared(name string) (tool string, known bool) {
 // stands reports whether a word is the name of a tool and no word of prose.
 func (d *Decoder) stands(word string) bool {
 	return d.exact(word) && strings.Trim(word[1:], "abcdefghijklmnopqrstuvwxyz") != ""
+}
+
+// mayBeName reports by its first letter whether a name may be that of a tool.
+func (d *Decoder) mayBeName(name string) bool {
+	return name != "" && (d.initials[name[0]] || !isWord(name[0]) || name[0] >= utf8.RuneSelf || strings.IndexByte(namespaceInitials, name[0]) >= 0)
 }
 
 // tidyName takes from a name what models put around it (N4).

@@ -128,7 +128,10 @@ const announced = 120
 // that may be any word has to stand out.
 func (f *finder) argumentsOf(object, before string) (tool string) {
 	m := firstKey().FindStringSubmatch(object[:min(len(object), maxTag)])
-	before = strings.ReplaceAll(strings.ReplaceAll(before[max(0, len(before)-announced):], "：", ":"), "，", ",")
+	before = before[max(0, len(before)-announced):]
+	if strings.Contains(before, "\xef\xbc") { // punctuation of full width
+		before = strings.ReplaceAll(strings.ReplaceAll(before, "：", ":"), "，", ",")
+	}
 	inner := strings.TrimRight(before, " \t\r\n")
 	if m == nil || strings.HasSuffix(inner, `":`) || strings.HasSuffix(inner, ",") || strings.HasSuffix(inner, "{") {
 		return ""
@@ -141,6 +144,9 @@ func (f *finder) argumentsOf(object, before string) (tool string) {
 		}
 		name, behind := before[begin:end], before[end:]
 		end = begin
+		if last := name[strings.LastIndexByte(name, '.')+1:]; !f.d.mayBeName(name) && !f.d.mayBeName(last) {
+			continue
+		}
 		last := name[strings.LastIndexByte(name, '.')+1:]
 		for _, word := range slices.Compact([]string{name, last}) {
 			known, ok := f.d.declared(tidyName(strings.TrimRight(word, ".")))
