@@ -19,10 +19,9 @@ import (
 // meanwhile is read first.
 func TestPausedProcessBlamesNobody(t *testing.T) {
 	t.Parallel()
-	const limit = 3 * time.Second
-	pause, times := 4*time.Second, 1
+	limit, pause, times := 3*time.Second, 4*time.Second, 1
 	if os.Getenv("MYLM_SLOW") != "" {
-		pause, times = time.Minute, 7
+		limit, pause, times = 20*time.Second, time.Minute, 7
 	}
 	line := func(text, rest string) string {
 		return `{"model":"m","created_at":"2026-01-01T00:00:00Z","message":{"role":"assistant","content":"` + text + `"},` + rest + "}\n"
@@ -34,7 +33,7 @@ func TestPausedProcessBlamesNobody(t *testing.T) {
 	}{
 		"before the reply":   {after: line("Hello.", `"done":false`) + end},
 		"in the reply":       {before: line("Hel", `"done":false`), after: line("lo.", `"done":false`) + end},
-		"while a tool works": {first: toolCall("execute_command", `{"command": "echo x > begun; sleep 1", "timeout_s": 3}`), before: line("Hello.", `"done":false`) + end},
+		"while a tool works": {first: toolCall("execute_command", fmt.Sprintf(`{"command": "echo x > begun; sleep 1", "timeout_s": %.0f}`, limit.Seconds())), before: line("Hello.", `"done":false`) + end},
 	} {
 		for n := range times {
 			t.Run(fmt.Sprintf("%s %d", name, n), func(t *testing.T) {
