@@ -26,6 +26,8 @@ func (g *generation) judge(r Reply) (done bool, problem error, correction string
 			g.held.Reset()
 		}
 		return true, nil, "", g.end(r.Stop) // neither a call that cannot be read nor half of one is passed on
+	case g.request.Format != nil && choice != Required && g.fitsFormat(r):
+		return true, nil, "", g.end(providers.StopEnd)
 	case r.Call != nil && choice == None, r.Fault != nil && choice == None && r.Fault.Raw != "":
 		correction, err = g.model.prompts().Choose(prompts.ChoiceData{None: true})
 		return false, errors.New("it calls a tool, and none may be called"), correction, err
@@ -94,6 +96,28 @@ func (g *generation) call(name string, args json.RawMessage) error {
 	g.flush(false)
 	g.emit(Event{Call: &Call{ID: newID(), Name: name, Args: args}})
 	return g.end(StopCall)
+}
+
+// fitsFormat reports whether a reply that is about to be refused as a call is the value that
+// was asked for, and holds it.
+func (g *generation) fitsFormat(r Reply) bool {
+	bare := strings.TrimSpace(r.Raw)
+	if bare == "" || strings.IndexByte("{[", bare[0]) < 0 || r.Fault == nil && (r.Call == nil || g.fits(r)) {
+		return false
+	}
+	value, misfit := g.request.Format.Read(r.Raw)
+	if misfit != "" {
+		return false
+	}
+	g.held.Reset()
+	g.held.Write(value)
+	return true
+}
+
+// fits reports whether the arguments of a call are those of the tool.
+func (g *generation) fits(r Reply) bool {
+	_, misfit := g.offered.fit(r.Call.Name, r.Call.Args)
+	return misfit == nil
 }
 
 // close ends the reading of a reply.
