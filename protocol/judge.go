@@ -348,7 +348,7 @@ func (d *Decoder) verdict(stop Stop) (rest string) {
 		err = try(x.cut)
 	}
 	name, known := d.declared(tidyName(x.name))
-	if tagged && !h.final {
+	if tagged && !h.final { // else it is a call whatever its name (D18)
 		from := 0
 		stray := x.stray || err == nil && !ended && d.follow(x.rest()+"<", &from) == words // nothing completes a tag
 		switch {
