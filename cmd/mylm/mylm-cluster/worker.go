@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -79,9 +78,6 @@ func (c *cluster) work(ctx *cli.Context) error {
 		return err
 	}
 	defer store.Close()
-	for _, name := range []string{databaseVariable, "PGPASSWORD"} { // no tool sees it
-		_ = os.Unsetenv(name)
-	}
 	made, err := setup.NewWorker(ctx.Context, loaded, c.screen, store)
 	if err != nil {
 		return err

@@ -272,9 +272,10 @@ func (e Entry) private() bool {
 }
 
 // Secrets must not reach a command: the variables that entries and MCP servers name
-// for keys and client secrets, and the keys and passwords of entries, servers,
-// providers and addresses of Ollama.
+// for keys and client secrets, that with the address of mylm-cluster's database, and the
+// keys and passwords of entries, servers, providers and addresses of Ollama.
 func (c *Config) Secrets() (variables, values []string) {
+	variables = []string{"MYLM_DATABASE"}
 	add := func(found ...string) {
 		for _, s := range found {
 			if fields := strings.Fields(s); len(fields) > 0 { // "Bearer KEY"

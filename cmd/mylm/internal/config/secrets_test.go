@@ -24,6 +24,9 @@ func TestSecretsOfServers(t *testing.T) {
 			t.Errorf("%s is not kept from commands: %q, %q", secret.name, variables, values)
 		}
 	}
+	if !slices.Contains(variables, "MYLM_DATABASE") {
+		t.Errorf("the address of a database is not kept from commands: %q", variables)
+	}
 	for _, other := range []string{"HOME", "PLACE", os.Getenv("HOME"), "/home/somebody"} {
 		if slices.Contains(variables, other) || slices.Contains(values, other) {
 			t.Errorf("%s is taken for a key: %q, %q", other, variables, values)
