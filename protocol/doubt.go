@@ -15,10 +15,10 @@ type doubt struct {
 }
 
 // Doubtful returns how many bytes at the end of the text that was passed on Close may
-// find to be a call in a form that is not read (UnknownForm, FencedCall, EscapedCall), or a result
-// that was made up (InventedObservation). Who cannot take text back withholds as much. Where a call is announced in words, those are
-// not among them. It is to be called after each Push, and after Close, when it is how much
-// of the text was found to be such a call.
+// find to be a call in a form that is not read (UnknownForm, FencedCall, EscapedCall), or
+// a result that was made up (InventedObservation). Who cannot take text back withholds as
+// much. Where a call is announced in words, those are not among them. It is to be called
+// after each Push; after Close it is how much of the text was found to be such.
 func (d *Decoder) Doubtful() int {
 	if d.mode == done {
 		return d.lostAt

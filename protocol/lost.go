@@ -123,10 +123,7 @@ func (d *Decoder) wordy(s string) bool {
 	if c := lower(s[0]); c <= 'a' || c > 'z' || n+1 >= len(s) {
 		return false
 	}
-	if labelled(s) || d.exact(s[:n]) {
-		return false
-	}
-	if s[n] == '(' {
+	if labelled(s) || d.exact(s[:n]) || s[n] == '(' {
 		return false
 	}
 	if c := s[n+1]; (s[n] == ' ' || s[n] == ',') && isWord(c) && c != '_' && !isDigit(c) {

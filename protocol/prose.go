@@ -144,10 +144,10 @@ func (f *finder) argumentsOf(object, before string) (tool string) {
 		}
 		name, behind := before[begin:end], before[end:]
 		end = begin
-		if last := name[strings.LastIndexByte(name, '.')+1:]; !f.d.mayBeName(name) && !f.d.mayBeName(last) {
+		last := name[strings.LastIndexByte(name, '.')+1:]
+		if !f.d.mayBeName(name) && !f.d.mayBeName(last) {
 			continue
 		}
-		last := name[strings.LastIndexByte(name, '.')+1:]
 		for _, word := range slices.Compact([]string{name, last}) {
 			known, ok := f.d.declared(tidyName(strings.TrimRight(word, ".")))
 			if !ok || f.d.property(known, m[1]+m[2]) == nil {
@@ -243,8 +243,8 @@ var begunPrelude = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:(?:import |from |#)[^\n]*|\w+ +|\$)$`)
 })
 
-// options are arguments as commands have them.
-var options = sync.OnceValue(func() *regexp.Regexp {
+// shellOptions are arguments as commands have them.
+var shellOptions = sync.OnceValue(func() *regexp.Regexp {
 	const value = `(?:"[^"\n]*"|'[^'\n]*'|[^\s"']+)`
 	return regexp.MustCompile(`^(?:(?: *--[\w-]+(?:[= ]` + value + `)?| *[\w-]+=` + value + `)(?: |$))+$`)
 })
@@ -266,7 +266,7 @@ func (f *finder) options(s string) guess {
 	case key[n] != '=' && (key[n] != ' ' || len(key) == len(args)), f.d.property(tool, key[:n]) == nil:
 	case open:
 		return guess{is: isOpen, until: "\n"}
-	case options().MatchString(strings.TrimSpace(args)):
+	case shellOptions().MatchString(strings.TrimSpace(args)):
 		return found(tool)
 	}
 	return guess{}

@@ -45,14 +45,16 @@ var families = []string{"antml:", "atem:", "minimax:", "mm:", "seed:", "steptml:
 // turns (T14), thought (H3) and examples (T11). The latter two are elements, whose closing
 // tags indexTags adds.
 var namesOf = map[tag]string{
-	observationOpen: "observation toolresponse toolresponses toolresult toolresults tooloutput tooloutputs functionresponse functionresponses functionresult functionresults functionoutput functionoutputs toolcallresult toolcallresults toolcallresponse toolcallresponses toolcalloutput toolcodeoutput toolcoderesult functioncallresult functioncalloutput executionresult executionresults executionoutput apiresponse apiresponses",
-	answerOpen:      "finalanswer",
-	answerClose:     "/finalanswer",
-	paramsClose:     "/parameters /arguments /args /parameter /params",
-	turnEnd:         "endofturn startofturn /s",
-	struck:          "s",
-	thinkOpen:       "think thinking reasoning thought thoughts analysis scratchpad reflection innermonologue",
-	exampleOpen:     "pre code example examples",
+	observationOpen: "observation toolresponse toolresponses toolresult toolresults tooloutput tooloutputs functionresponse functionresponses functionresult functionresults " +
+		"functionoutput functionoutputs toolcallresult toolcallresults toolcallresponse toolcallresponses toolcalloutput toolcodeoutput toolcoderesult functioncallresult functioncalloutput " +
+		"executionresult executionresults executionoutput apiresponse apiresponses",
+	answerOpen:  "finalanswer",
+	answerClose: "/finalanswer",
+	paramsClose: "/parameters /arguments /args /parameter /params",
+	turnEnd:     "endofturn startofturn /s",
+	struck:      "s",
+	thinkOpen:   "think thinking reasoning thought thoughts analysis scratchpad reflection innermonologue",
+	exampleOpen: "pre code example examples",
 }
 
 // tokensOf are the control tokens of every family, written just so (T4): of calls (D20),
@@ -66,8 +68,10 @@ var tokensOf = map[tag]string{
 		"<think:opensource> <|open|>think<|sep|>",
 	thinkClose: "[/THINK] ◁/think▷ <|END_THINKING|> <|end_of_thought|> <|inner_suffix|> <channel|> </longcat_think> <|think:end|> " +
 		"</think:opensource> <|close|>think<|sep|>",
-	channel:         "<|channel|> <|start|>",
-	observationOpen: "<|tool_response|> <|tool_response> <|tool|> <|tool_response_start|> <|tool_result|> <|tool_results|> <|tool_output|> <|tool_outputs|> <|tool_responses|> <|tool_outputs_begin|> <|function_response|> <|function_output|> <start_function_response> <｜tool▁outputs▁begin｜> <｜tool▁output▁begin｜> <｜tool_outputs_begin｜> <｜tool_output_begin｜> <|START_TOOL_RESULT|>",
+	channel: "<|channel|> <|start|>",
+	observationOpen: "<|tool_response|> <|tool_response> <|tool|> <|tool_response_start|> <|tool_result|> <|tool_results|> <|tool_output|> " +
+		"<|tool_outputs|> <|tool_responses|> <|tool_outputs_begin|> <|function_response|> <|function_output|> <start_function_response> " +
+		"<｜tool▁outputs▁begin｜> <｜tool▁output▁begin｜> <｜tool_outputs_begin｜> <｜tool_output_begin｜> <|START_TOOL_RESULT|>",
 	turnEnd: "<|im_end|> <|eot_id|> <|eom_id|> <|endoftext|> <|end_of_text|> <|end|> <|return|> <|eot|> <|im_user|> <|im_system|> " +
 		"<|start_header_id|> <|end_header_id|> <|start_of_role|> <|header_start|> <|user|> <|system|> <|observation|> " +
 		"<|END_OF_TURN_TOKEN|> <|START_OF_TURN_TOKEN|> <｜end▁of▁sentence｜> <｜User｜> [INST] <turn|> <|turn> <|end_of_turn|> " +
