@@ -145,6 +145,7 @@ func (s *session) answer(t, before *Turn, p Prompt) (sdk.StopReason, error) {
 		defer func() { <-s.working }()
 		if err = t.ctx.Err(); err == nil {
 			stop, err = s.conversation.Prompt(t.ctx, p, t)
+			s.tellModel() // before setModel may go on, which tells of its own
 		}
 	}()
 	ended := false
@@ -165,7 +166,6 @@ func (s *session) answer(t, before *Turn, p Prompt) (sdk.StopReason, error) {
 	t.cancel(nil)
 	if ended {
 		s.title(p)
-		s.tellModel()
 	}
 	switch {
 	case cancelled: // whatever came of it: a cancel is no error
