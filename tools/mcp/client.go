@@ -223,14 +223,18 @@ func (s *server) open(ctx context.Context, l *link) (*mcp.ClientSession, error) 
 	if len(s.Command) == 0 {
 		return s.openHTTP(ctx, client, l)
 	}
-	t := &stdio{server: &s.Server, link: l}
-	l.cut = t.close
-	session, err := client.Connect(ctx, t, nil)
-	if err != nil {
+	for patience := s.startTime() / discoverShare; ; patience = s.startTime() {
+		t := &stdio{server: &s.Server, link: l, patience: patience}
+		l.cut = t.close
+		session, err := client.Connect(ctx, t, nil)
+		if err == nil {
+			return session, nil
+		}
 		t.close() // the SDK does so only for some errors
-		return nil, t.why(err)
+		if !t.late() {
+			return nil, t.why(err)
+		}
 	}
-	return session, nil
 }
 
 // close ends the connection. A session waits for what is under way, which a server

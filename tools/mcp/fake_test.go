@@ -41,6 +41,7 @@ type fake struct {
 	lists    int
 	pending  map[float64]func(json.RawMessage)
 	asked    float64
+	late     any // the id of a server/discover that has no answer yet
 }
 
 type fakeMessage struct {
@@ -136,19 +137,28 @@ func (f *fake) handle(m fakeMessage) {
 	}
 	switch m.Method {
 	case "initialize":
+		if f.late != nil { // what the SDK's servers do
+			f.discovered(f.late)
+			f.send(map[string]any{"id": m.ID, "error": map[string]any{"code": 0, "message": `duplicate "initialize" received`}})
+			return
+		}
 		f.send(map[string]any{"id": m.ID, "result": map[string]any{
 			"protocolVersion": cmp.Or(f.revision, "2025-06-18"), "capabilities": map[string]any{"tools": map[string]any{"listChanged": true}},
 			"serverInfo": map[string]any{"name": "fake", "version": "1"}, "instructions": "Be nice.",
 		}})
 	case "server/discover":
+		if f.mode == "late" && os.Mkdir(os.Getenv("STARTED"), 0o700) == nil {
+			f.late = m.ID
+			return
+		}
 		if f.revision != "2026-07-28" {
+			if f.mode == "ignores" {
+				return
+			}
 			f.send(map[string]any{"id": m.ID, "error": map[string]any{"code": -32601, "message": "no method " + m.Method}})
 			return
 		}
-		f.send(map[string]any{"id": m.ID, "result": map[string]any{
-			"resultType": "complete", "supportedVersions": []string{f.revision}, "capabilities": map[string]any{"tools": map[string]any{}},
-			"_meta": map[string]any{"io.modelcontextprotocol/serverInfo": map[string]any{"name": "fake", "version": "1"}},
-		}})
+		f.discovered(m.ID)
 	case "tools/list":
 		f.lists++
 		f.list(m)
@@ -169,6 +179,13 @@ func (f *fake) handle(m fakeMessage) {
 			f.send(map[string]any{"id": m.ID, "error": map[string]any{"code": -32601, "message": "no method " + m.Method}})
 		}
 	}
+}
+
+func (f *fake) discovered(id any) {
+	f.send(map[string]any{"id": id, "result": map[string]any{
+		"resultType": "complete", "supportedVersions": []string{f.revision}, "capabilities": map[string]any{"tools": map[string]any{}},
+		"_meta": map[string]any{"io.modelcontextprotocol/serverInfo": map[string]any{"name": "fake", "version": "1"}},
+	}})
 }
 
 func fakeTool(name, description string, schema any) map[string]any {

@@ -283,14 +283,19 @@ func TestNoise(t *testing.T) {
 	wantText(t, call(t, r, "one__echo", `{"text":"x"}`), "you said x")
 }
 
-// A server that says nothing about methods it does not know is spoken with in an
-// older revision.
-func TestIgnoresWhatItDoesNotKnow(t *testing.T) {
+// A server that ignores what it does not know is asked for an older revision. One that
+// was only slow knows the newest, and is started again: it refuses the older one.
+func TestDiscoverUnanswered(t *testing.T) {
 	t.Parallel()
-	s := fakeServer(t, "one", "ignores")
-	s.Start = 3 * time.Second
-	r := registry(t, hub(t, mcp.Options{Servers: []mcp.Server{s}}))
-	wantText(t, call(t, r, "one__echo", `{"text":"x"}`), "you said x")
+	for mode, env := range map[string][]string{"ignores": nil, "late": {"REVISION=2026-07-28", "STARTED=" + filepath.Join(t.TempDir(), "started")}} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			s := fakeServer(t, "one", mode, env...)
+			s.Start = 15 * time.Second // a third of it passes
+			r := registry(t, hub(t, mcp.Options{Servers: []mcp.Server{s}}))
+			wantText(t, call(t, r, "one__echo", `{"text":"x"}`), "you said x")
+		})
+	}
 }
 
 func TestNeverAnswers(t *testing.T) {

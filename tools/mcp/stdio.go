@@ -36,9 +36,21 @@ const (
 // The SDK's own transport leaves grandchildren, passes on every variable and ends
 // with the first line that is no message.
 type stdio struct {
-	server *Server
-	link   *link
-	pipes  *pipes // nil before Connect
+	server   *Server
+	link     *link
+	patience time.Duration // for an answer to server/discover
+	pipes    *pipes        // nil before Connect
+}
+
+// late reports whether server/discover was answered after patience had ended. Such a
+// server knows the newest revision, and may refuse an older one on the same connection.
+func (t *stdio) late() bool {
+	if t.pipes == nil {
+		return false
+	}
+	t.pipes.mu.Lock()
+	defer t.pipes.mu.Unlock()
+	return t.pipes.late
 }
 
 // close ends the program.
@@ -67,9 +79,8 @@ func (t *stdio) Connect(context.Context) (mcp.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &pipes{process: p, link: t.link, waiting: map[jsonrpc.ID]string{}, incoming: make(chan jsonrpc.Message), incomingDone: make(chan struct{}), closed: make(chan struct{}), answered: make(chan struct{})}
+	c := &pipes{process: p, link: t.link, patience: t.patience, waiting: map[jsonrpc.ID]string{}, incoming: make(chan jsonrpc.Message), incomingDone: make(chan struct{}), closed: make(chan struct{}), answered: make(chan struct{})}
 	t.pipes = c
-	c.patience = t.server.startTime() / discoverShare
 	go c.read()
 	return c, nil
 }
@@ -78,7 +89,7 @@ func (t *stdio) Connect(context.Context) (mcp.Connection, error) {
 type pipes struct {
 	*process
 	link     *link
-	patience time.Duration // for an answer to server/discover
+	patience time.Duration
 
 	incoming     chan jsonrpc.Message
 	incomingDone chan struct{} // closed when nothing more comes
@@ -95,6 +106,8 @@ type pipes struct {
 	waiting  map[jsonrpc.ID]string // methods of the requests whose answer is still wanted
 	open     int                   // requests of the program that have no response
 	last     int64                 // the id of the last request: the SDK counts them
+	discover jsonrpc.ID            // the server/discover that was given up
+	late     bool                  // it had a result after all
 	notified bool                  // a notification was sent, which some programs answer
 }
 
@@ -220,6 +233,7 @@ func (c *pipes) match(r *jsonrpc.Response) {
 			r.Result = c.link.sift(r.Result)
 		}
 	case ours && 0 < n && n <= c.last: // twice, or too late
+		c.late = c.late || r.ID == c.discover && r.Error == nil
 	case len(c.waiting) == 1 && (!c.notified || len(r.Result) > len("{}")):
 		shown, _ := json.Marshal(r.ID.Raw()) // a number, a string or nil is always written
 		for id := range c.waiting {
@@ -343,6 +357,7 @@ func (c *pipes) impatient(id jsonrpc.ID) {
 	case <-timer.C:
 		c.mu.Lock()
 		delete(c.waiting, id)
+		c.discover = id
 		c.mu.Unlock()
 		no := &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "no answer"}}
 		select {
