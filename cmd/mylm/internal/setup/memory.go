@@ -168,9 +168,9 @@ func (m *Memory) Offered(project, client string) (*tools.Registry, error) {
 	return tools.NewRegistry(all...)
 }
 
-// recordPatience is how long the end of a run may wait for another process that
-// writes to the memory.
-const recordPatience = 30 * time.Second
+// recordPatience is how long the end of a run may wait for other processes that
+// write to the memory: hundreds that end at once on a busy machine need a minute.
+const recordPatience = 2 * time.Minute
 
 // Record stores the question, the results and the answer. An error does not fail
 // the run; it is reported.
@@ -180,6 +180,7 @@ func (m *Memory) Record(ctx context.Context, run remember.Run) (kept, failed boo
 	}
 	limited, cancel := context.WithTimeout(ctx, recordPatience)
 	defer cancel()
+	defer m.notify.Busy("remembering")()
 	n, err := m.remembering().Keep(limited, run)
 	if err != nil && ctx.Err() == nil {
 		m.notify.Say("mylm: this conversation was not remembered: " + term.OneLine(err.Error(), 500))
