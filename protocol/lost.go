@@ -40,6 +40,16 @@ func (d *Decoder) lost() {
 	}
 }
 
+// invented fails a reply for the result of a call that begins behind its text. A call before
+// it, in a form that is not read, is no text either.
+func (d *Decoder) invented() {
+	f := finder{d: d, text: d.passed.String(), from: d.passed.from, answered: true}
+	if tool, at, _ := f.find(d.callStarts); tool != "" {
+		d.lostAt = len(f.text) - at
+	}
+	d.fail(&FormatError{Reason: InventedObservation, Offset: d.off})
+}
+
 // failAt fails a reply for what begins n bytes before the end of its text.
 func (d *Decoder) failAt(n int, err *FormatError) {
 	d.lostAt, err.Offset = n, d.off-int64(n)
@@ -194,6 +204,8 @@ type finder struct {
 	streams bool // more of the text may come
 	blind   bool // what comes before the place is not at hand
 	spent   int  // bytes that were looked at twice
+
+	answered bool // the result of a call comes behind the text
 }
 
 // ahead is how much of s, up to most, may be looked at beyond the text's own
@@ -287,6 +299,8 @@ func (f *finder) place(at int) (g guess) {
 			g = f.observed(f.text[at:])
 		}
 		return g
+	case start && !f.shown && strings.HasPrefix(f.text[at:], codeTag+"\n"):
+		return f.fenced(f.text[at:], f.text[from:at])
 	case start:
 		if g = f.atLine(f.text[at:]); g.is == isNone && c == '{' {
 			paragraph, _, _ := strings.Cut(f.ahead(f.text[at:], 1<<16), "\n\n")
@@ -380,13 +394,13 @@ func (f *finder) atLine(s string) guess {
 
 // callBracket is a token in brackets that opens a call, as of MiniMax.
 var callBracket = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\[(?:TOOL|FUNCTION)_?CALLS?\]`)
+	return regexp.MustCompile(`^\[(?i:tool|function)_?(?i:calls?)\]`)
 })
 
 // objectLabel is what comes before an object on its line: words that announce a
 // call, or a token in brackets such as LM Studio's.
 var objectLabel = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:\[[A-Z_]+\]\s*|(?i:[a-z ]*\b(?:call|tool|function|action|assistant)):[ *]*)?`)
+	return regexp.MustCompile(`^(?:\[[A-Za-z_]+\]\s*|(?i:[a-z ]*\b(?:call|tool|function|action|assistant)):[ *]*)?`)
 })
 
 // lineForm is what begins a call on a line, and the name of the tool behind it:

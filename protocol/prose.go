@@ -42,7 +42,7 @@ func pathStart(s string) int {
 const punctuation = " \t*_`~\"'!:;,.…>])}\r"
 
 // endTokens are tags and tokens in brackets, as may come behind one too.
-var endTokens = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[/?[A-Z_]+\]|<[^<>]*>`) })
+var endTokens = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[/?(?:[A-Z_]+|tool_calls?)\]|<[^<>]*>`) })
 
 // inMidLine is a { or ( in the middle of a line: an object that names a tool, or one
 // that is behind the name of a tool whose argument it begins with; or the arguments of a
@@ -75,7 +75,7 @@ func (f *finder) inMidLine(at int) (g guess) {
 		g = found(f.inObject(s[:end]))
 	}
 	switch mentioned := strings.Trim(endTokens().ReplaceAllString(behind, ""), punctuation) != ""; {
-	case mentioned && !strings.Contains(s[:end], `"tool_calls"`):
+	case mentioned && (f.d.opts.Told || g.tool == "") && !strings.Contains(s[:end], `"tool_calls"`):
 		return guess{}
 	case g.is == isNone && !mentioned:
 		g = found(f.argumentsOf(s, before))
@@ -175,12 +175,18 @@ var (
 	resultFences = []string{"tooloutput", "toolresult", "toolresponse", "functionresponse", "functionresult", "functionoutput", "observation"}
 )
 
-// fenced is a fence at a place: one that says that it holds a call, or that holds nothing
-// but one and ends the reply. What words follow is an example.
+// codeTag opens what is shown as code.
+const codeTag = "<code>"
+
+// fenced is a fence at a place, or <code> alone on its line: one that says that it holds a call, or that holds nothing
+// but one and ends the reply, or has a result behind it. What words follow is an example.
 func (f *finder) fenced(s, indent string) guess {
 	head, body, whole := strings.Cut(s[:min(len(s), maxPassed)], "\n")
 	info := strings.TrimLeft(head, head[:1])
 	fence := head[:len(head)-len(info)]
+	if head == codeTag { // of smolagents
+		info, fence = "", "</code>"
+	}
 	switch {
 	case !whole && (info == "" || len(fence) >= 3):
 		return f.soon(head, maxTag, 0)
@@ -200,14 +206,21 @@ func (f *finder) fenced(s, indent string) guess {
 	switch {
 	case n == len(content), begunPrelude().MatchString(content):
 		return f.soon(body, maxElem, 0)
-	case !said && (f.d.opts.Told || !known && content[0] != '{' && content[0] != '['):
+	case !said && !known && content[0] != '{' && content[0] != '[':
 		return guess{}
 	}
 	inside, after, closed := cutFence(f.ahead(body, maxPassed), fence)
+	result := f.answered
+	if after = strings.Trim(endTokens().ReplaceAllString(after[:min(len(after), maxElem)], ""), " \t\r\n"); after != "" && f.d.mayObserve(after) {
+		g := f.observed(after)
+		if result = g.invented; g.is == isWaiting {
+			return g
+		}
+	}
 	switch {
 	case f.streams && !closed:
 		return guess{is: isOpen, until: "\n" + indent + fence}
-	case !said && strings.Trim(endTokens().ReplaceAllString(after[:min(len(after), maxElem)], ""), " \t\r\n") != "":
+	case !said && !result && (f.d.opts.Told || after != ""):
 		return guess{}
 	}
 	content = strings.TrimSpace(inside)
@@ -229,7 +242,9 @@ func (f *finder) fenced(s, indent string) guess {
 	if tool == "" && said {
 		tool = f.word(content)
 	}
-	return found(tool)
+	g := found(tool)
+	g.invented = result && tool != ""
+	return g
 }
 
 // prelude is what a program may have before a call: what it imports, and the variable for

@@ -10,7 +10,7 @@ import (
 // debrisLine is a line that models write before a call and that belongs to it, or the
 // beginning of one: the first of a fence, a token in brackets, a lone tag, marks.
 var debrisLine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("^(?:(?:`+|~+)[\\w-]*|\\[[A-Z_]*\\]?|</?[\\w:.-]*>?|[*_#>\"'-]+|js?o?n?)$")
+	return regexp.MustCompile("^(?:(?:`+|~+) ?[\\w-]*|\\[(?:[A-Z_]*|(?i:tool|function)_?(?i:calls?|request)?)\\]?|</?[\\w:.-]*>?|[*_#>\"'-]+|js?o?n?)$")
 })
 
 // maxDebris is how long such a line may be, in bytes.

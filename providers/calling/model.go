@@ -286,7 +286,7 @@ func (w *watch) cause(ctx context.Context, err error) error {
 }
 
 // part passes on what is certain of the reply, unless its verdict may take it back.
-// White space at the beginning and the end of the text of a reply is left out.
+// White space at the beginning of the text of a reply, and before a call, is left out.
 func (g *generation) part(p protocol.Part) {
 	switch p.Kind {
 	case protocol.Thought:

@@ -324,3 +324,19 @@ func (silent) Generate(ctx context.Context, _ providers.Request) iter.Seq2[provi
 		yield(providers.Chunk{}, ctx.Err())
 	}
 }
+
+// A call in a fence or in words with a result behind it, which the model made up, is no
+// text, however the backend cuts the reply.
+func TestTextBeforeResult(t *testing.T) {
+	for _, call := range []string{"```json\n" + `{"name":"get_weather","arguments":{"city":"Paris"}}` + "\n```", "```python\nget_weather(city=\"Paris\")\n```", `get_weather(city="Paris")`} {
+		for _, result := range []string{"Observation: rain", "[Tool result: get_weather]\nrain", "<observation>rain</observation>", "**Result of get_weather:** rain"} {
+			for _, size := range []int{0, 1, 3, 7, 40} {
+				m := &calling.Model{Model: &fake{replies: []string{"I look.\n\n" + call + "\n\n" + result + "\n\nIt rains."}, chunk: size}}
+				got := generate(t.Context(), m, calling.Request{Messages: []calling.Message{user("How is it?")}, Tools: []calling.Tool{weather, clock}})
+				if got.text != "I look." || got.calls != "" || got.err == nil {
+					t.Errorf("%q, %q in pieces of %d: %q %q %v", call, result, size, got.text, got.calls, got.err)
+				}
+			}
+		}
+	}
+}

@@ -36,6 +36,9 @@ var leaks = []string{
 	"**Tool:** get_weather\n**Arguments:** {\"city\":\"Paris\"}",
 	"Tool: get_weather\nArguments:\n```json\n{\"city\":\"Paris\"}\n```",
 	"### Tool Call\n\n```json\n{\"name\":\"get_weather\",\"arguments\":{\"city\":\"Paris\"}}\n```",
+	"I look.\n\n```json\n{\"name\":\"get_weather\",\"arguments\":{\"city\":\"Paris\"}}\n```\n\nObservation: rain",
+	"I look.\n\n```python\nget_weather(city=\"Paris\")\n```\n<observation>rain</observation>\nIt rains.",
+	`[tool_call]{"name":"get_weather","arguments":{"city":"Paris"}}[/tool_call]`,
 	"Tool call:\n```json\n{\"name\":\"get_weather\",\"arguments\":{\"city\":\"Paris\"}}\n```",
 	"Tool: get_weather\ncity: \"Paris\"",
 	"Tool: get_weather\nInput: Paris",
@@ -356,6 +359,8 @@ func TestAskedOnce(t *testing.T) {
 		"```bash\nget_weather --city Paris\n```",
 		"I will look.\n```python\nimport json\n\nprint(get_weather(city=\"Paris\"))\n```",
 		"```python\nweather = get_weather(\"Paris\")\nprint(weather)\n```",
+		`The call {"name":"get_weather","arguments":{"city":"Paris"}} tells it.`,
+		"I look.\n<code>\nweather = get_weather(city=\"Paris\")\nprint(weather)\n</code>",
 		"List the files with:\n\n```bash\nls -la\n```",
 	} {
 		upstream := says(text)
@@ -380,7 +385,7 @@ func TestAskedOnce(t *testing.T) {
 func TestDebris(t *testing.T) {
 	call := protocol.EncodeCall("get_weather", json.RawMessage(`{"city":"Paris"}`))
 	for before, want := range map[string]string{
-		"```json\n": "", "I look.\n```tool_code\n": "I look.", "I look.\n[TOOL_REQUEST]\n": "I look.", ">>>\n": "", "**": "",
+		"```json\n": "", "``` json\n": "", "I look.\n```tool_code\n": "I look.", "I look.\n[tool_request]\n": "I look.", "I look.\n[TOOL_REQUEST]\n": "I look.", ">>>\n": "", "**": "",
 		"I look.\n\n- ": "I look.", "### ": "", "<tools>\n": "", "json\n": "", "I look:\n\"\"\"\n": "I look:",
 		"So:\n```go\nx()\n```\n": "So:\n```go\nx()\n```", "I have 3 > 2.\n": "I have 3 > 2.",
 	} {
