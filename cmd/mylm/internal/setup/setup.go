@@ -13,12 +13,12 @@ import (
 	"time"
 
 	"mylm/agent"
+	"mylm/agent/remember"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/prompts"
 	"mylm/protocol"
-	"mylm/providers"
 	"mylm/providers/ollama"
 	"mylm/tools"
 	"mylm/tools/files"
@@ -105,23 +105,7 @@ func New(ctx context.Context, r Request) (made *Setup, err error) {
 	if err := checkDeny(c, hub); err != nil {
 		return nil, err
 	}
-	set, err := Prompts()
-	if err != nil {
-		return nil, err
-	}
-	if err := set.Check(); err != nil {
-		return nil, failure.Config(err)
-	}
-	memory, err := s.Memory.remembering().Section(set, registry)
-	if err != nil {
-		return nil, failure.Config(err)
-	}
-	tree, err := treeSection(ctx, set, c)
-	if err != nil {
-		return nil, err
-	}
-	project, err := s.projectSection(set)
-	if err != nil {
+	if err := s.compose(ctx, registry, s.Memory.remembering()); err != nil {
 		return nil, err
 	}
 	if s.Guard, err = NewGuard(c, box, r.Confirm, r.Person); err != nil {
@@ -130,14 +114,39 @@ func New(ctx context.Context, r Request) (made *Setup, err error) {
 	if r.Before != nil && r.Before.Guard != nil {
 		s.Guard.adopt(r.Before.Guard)
 	}
-	s.Options = AgentOptions(c.Settings)
-	s.Options.Tools, s.Options.Prompts, s.Options.Sections = registry, set, slices.Concat(memory, project, tree)
-	s.Options.Environment = environment(c.Workspace)
 	s.Options.Approve = s.Guard.Approve
 	if s.Options.DryRun {
 		s.Options.Hooks.BeforeToolCall = s.Guard.approveDryRun
 	}
 	return s, nil
+}
+
+// compose makes the options of the agent from the settings, with tools, and with what the
+// system prompt says about the memory, the project and its files.
+func (s *Setup) compose(ctx context.Context, registry *tools.Registry, m *remember.Memory) error {
+	set, err := Prompts()
+	if err != nil {
+		return err
+	}
+	if err := set.Check(); err != nil {
+		return failure.Config(err)
+	}
+	memory, err := m.Section(set, registry)
+	if err != nil {
+		return failure.Config(err)
+	}
+	tree, err := treeSection(ctx, set, s.Config)
+	if err != nil {
+		return err
+	}
+	project, err := s.projectSection(set)
+	if err != nil {
+		return err
+	}
+	s.Options = AgentOptions(s.Config.Settings)
+	s.Options.Tools, s.Options.Prompts, s.Options.Sections = registry, set, slices.Concat(memory, project, tree)
+	s.Options.Environment = environment(s.Config.Workspace)
+	return nil
 }
 
 // Close ends what the setup has begun.
@@ -179,53 +188,6 @@ func (s *Setup) tools(box *sandbox.Policy, hub *mcp.Hub) (*tools.Registry, error
 		return onlyOf(registry, names)
 	}
 	return registry, nil
-}
-
-// Patience is how long a busy server is waited for; 0 is the agent's default.
-// Tests shorten it.
-var Patience time.Duration
-
-// AgentOptions are the agent's options from the settings, without a model and tools.
-func AgentOptions(s config.Settings) agent.Options {
-	limit := func(r *config.Row[int]) agent.Limit {
-		n, set := r.Lookup(s)
-		if set && n == 0 {
-			return agent.Off
-		}
-		return agent.Limit(n)
-	}
-	return agent.Options{
-		Identity:             config.System.Of(s),
-		Form:                 fixedForm(s),
-		Compact:              smallWindow(config.NumCtx.Of(s)),
-		MaxTurns:             config.MaxTurns.Of(s),
-		MaxRepeatedCalls:     config.MaxRepeatedCalls.Of(s),
-		MaxConsecutiveErrors: config.MaxConsecutiveErrors.Of(s),
-		MaxMalformed:         config.MaxMalformed.Of(s),
-		MaxTokens:            config.MaxTokens.Of(s),
-		Temperature:          config.Temperature.Ptr(s),
-		Seed:                 config.Seed.Ptr(s),
-		Think:                thinking(config.Think.Of(s)),
-		TokenTimeout:         config.Timeout.Of(s),
-		FirstTokenTimeout:    config.FirstTokenTimeout.Of(s),
-		StepTimeout:          config.StepTimeout.Of(s),
-		MaxTime:              config.MaxTime.Of(s),
-		Patience:             Patience,
-		MaxContextTokens:     limit(config.MaxContextTokens),
-		MaxToolResultTokens:  limit(config.MaxToolResultTokens),
-		MaxRepetition:        limit(config.MaxRepetition),
-		SummarizeAfterTurns:  limit(config.SummarizeAfterTurns),
-		KeepRecentTurns:      config.KeepRecentTurns.Of(s),
-		SelfEval:             agent.SelfEval(config.SelfEval.Of(s)),
-		DryRun:               config.DryRun.Of(s),
-	}
-}
-
-func thinking(s string) providers.Thinking {
-	if s == "auto" {
-		return providers.ThinkAuto
-	}
-	return providers.Thinking(s)
 }
 
 func environment(workspace string) *prompts.Environment {

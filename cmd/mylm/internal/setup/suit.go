@@ -2,12 +2,60 @@ package setup
 
 import (
 	"context"
+	"time"
 
 	"mylm/agent"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/providers"
 	"mylm/providers/calling"
 )
+
+// Patience is how long a busy server is waited for; 0 is the agent's default.
+// Tests shorten it.
+var Patience time.Duration
+
+// AgentOptions are the agent's options from the settings, without a model and tools.
+func AgentOptions(s config.Settings) agent.Options {
+	limit := func(r *config.Row[int]) agent.Limit {
+		n, set := r.Lookup(s)
+		if set && n == 0 {
+			return agent.Off
+		}
+		return agent.Limit(n)
+	}
+	return agent.Options{
+		Identity:             config.System.Of(s),
+		Form:                 fixedForm(s),
+		Compact:              smallWindow(config.NumCtx.Of(s)),
+		MaxTurns:             config.MaxTurns.Of(s),
+		MaxRepeatedCalls:     config.MaxRepeatedCalls.Of(s),
+		MaxConsecutiveErrors: config.MaxConsecutiveErrors.Of(s),
+		MaxMalformed:         config.MaxMalformed.Of(s),
+		MaxTokens:            config.MaxTokens.Of(s),
+		Temperature:          config.Temperature.Ptr(s),
+		Seed:                 config.Seed.Ptr(s),
+		Think:                thinking(config.Think.Of(s)),
+		TokenTimeout:         config.Timeout.Of(s),
+		FirstTokenTimeout:    config.FirstTokenTimeout.Of(s),
+		StepTimeout:          config.StepTimeout.Of(s),
+		MaxTime:              config.MaxTime.Of(s),
+		Patience:             Patience,
+		MaxContextTokens:     limit(config.MaxContextTokens),
+		MaxToolResultTokens:  limit(config.MaxToolResultTokens),
+		MaxRepetition:        limit(config.MaxRepetition),
+		SummarizeAfterTurns:  limit(config.SummarizeAfterTurns),
+		KeepRecentTurns:      config.KeepRecentTurns.Of(s),
+		SelfEval:             agent.SelfEval(config.SelfEval.Of(s)),
+		DryRun:               config.DryRun.Of(s),
+	}
+}
+
+func thinking(s string) providers.Thinking {
+	if s == "auto" {
+		return providers.ThinkAuto
+	}
+	return providers.Thinking(s)
+}
 
 // fixedForm is the form of calls that the settings name; auto needs a model.
 func fixedForm(s config.Settings) calling.Form {

@@ -46,13 +46,6 @@ func NewWorker(ctx context.Context, c *config.Config, n Notify, store *memory.St
 		model.Advise(f)
 		return nil, f
 	}
-	set, err := Prompts()
-	if err != nil {
-		return nil, err
-	}
-	if err := set.Check(); err != nil {
-		return nil, failure.Config(err)
-	}
 	w, s := &Worker{Model: model}, &Setup{Request: Request{Config: c, Notify: n}}
 	kept := NewMemory(c, n)
 	remembering := remember.New(store, c.Project)
@@ -73,23 +66,12 @@ func NewWorker(ctx context.Context, c *config.Config, n Notify, store *memory.St
 	if err != nil {
 		return nil, err
 	}
-	section, err := remembering.Section(set, registry)
-	if err != nil {
-		return nil, failure.Config(err)
-	}
-	tree, err := treeSection(ctx, set, c)
-	if err != nil {
+	if err := s.compose(ctx, registry, remembering); err != nil {
 		return nil, err
 	}
-	project, err := s.projectSection(set)
-	if err != nil {
-		return nil, err
-	}
-	o := AgentOptions(c.Settings)
-	o.Tools, o.Prompts, o.Sections, o.Environment = registry, set, slices.Concat(section, project, tree), environment(c.Workspace)
-	o.Labels = map[string]string{"project": c.Project, "dir": c.Workspace, "model": model.Name}
-	Suit(ctx, c.Settings, model.Model, &o)
-	w.Options = o
+	w.Options = s.Options
+	w.Options.Labels = map[string]string{"project": c.Project, "dir": c.Workspace, "model": model.Name}
+	Suit(ctx, c.Settings, model.Model, &w.Options)
 	return w, ctx.Err()
 }
 
