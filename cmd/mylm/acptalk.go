@@ -231,7 +231,7 @@ func (t *editorTalk) plan(ctx context.Context, goal string) error {
 // answer answers a message with a run.
 func (t *editorTalk) answer(ctx context.Context, in input, plan *planRequest) (agent.StopReason, error) {
 	t.message = in
-	out := &output{screen: t.screen, form: formText, sinks: sink.All{&editorSink{t}}, terminal: sink.NewTerminal(t.screen, sink.Options{Quiet: true})}
+	out := &output{screen: t.screen, form: sink.Text, sinks: sink.All{&editorSink{t}}, terminal: sink.NewTerminal(t.screen, sink.Options{Quiet: true})}
 	r := &run{runRequest: runRequest{from: t.from, talk: t.talk, plan: plan}, flags: t.flags, out: out}
 	err := r.do(ctx)
 	t.keep(r)

@@ -9,6 +9,7 @@ import (
 	"mylm/cmd/mylm/internal/cmdline"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/sink"
 	"mylm/cmd/mylm/internal/term"
 
 	"github.com/urfave/cli/v2"
@@ -93,7 +94,7 @@ func runPlan(c *cli.Context, s *term.Screen, o runRequest) error {
 	if c.Bool("mermaid") && !c.Bool("plan-only") {
 		return failure.Usage("--mermaid goes with --plan-only")
 	}
-	if form := outputForm(c); c.Bool("mermaid") && form != formText {
+	if form, _ := sink.Form(c); c.Bool("mermaid") && form != sink.Text {
 		return failure.Usage("--mermaid and --output %s exclude each other", form)
 	}
 	if c.Bool("no-plan") && (c.Bool("plan-only") || c.Bool("mixed") || c.String("plan") != "") {

@@ -252,11 +252,11 @@ func (o *output) printPlan(made plan.Planned, mermaid bool) error {
 	switch {
 	case mermaid:
 		o.screen.Answer(plan.Mermaid(made.Tasks))
-	case o.form == formText:
+	case o.form == sink.Text:
 		o.screen.Answer(planText(made.Tasks))
 	default:
 		print := term.PrintJSON
-		if o.form == formEvents {
+		if o.form == sink.Events {
 			print = term.PrintJSONLine
 		}
 		return print(o.screen, struct {

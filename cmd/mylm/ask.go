@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 
@@ -64,46 +63,15 @@ func askFlags() []cli.Flag {
 			&cli.BoolFlag{Name: "clip", Usage: "shorten input that is too long for the model, visibly, instead of refusing it"},
 			&cli.BoolFlag{Name: "show-prompt", Usage: "print what would be sent, and send nothing"}),
 		config.Flags(askSettings()...),
-		cmdline.Group(config.OfOutput,
-			cmdline.OneOf(&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "print `FORM`: text, json (one object) or ndjson (every event, one a line)", Value: formText},
-				formText, formJSON, formEvents),
-			&cli.BoolFlag{Name: "json", Usage: "print one JSON object instead of the answer, as -o json does"},
-			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print nothing but the answer and errors"},
+		cmdline.Group(config.OfOutput, sink.FormFlags(
 			&cli.BoolFlag{Name: "no-stream", Usage: "print the answer at the end, not as it comes"},
 			&cli.BoolFlag{Name: "stats", Usage: "report the cost of the run at its end"},
-			&cli.BoolFlag{Name: "verbose", Usage: "also show thought, tool output and statistics"}))
+			&cli.BoolFlag{Name: "verbose", Usage: "also show thought, tool output and statistics"})...))
 }
 
 // questionFlags are those of a question, and not of a plan.
 func questionFlags() []cli.Flag {
 	return append(cmdline.Group(config.OfInput, &cli.StringSliceFlag{Name: "image", Usage: "send the picture at `PATH`, or on stdin if it is -, with the question (repeatable)"}), cmdline.Group(config.OfOutput, &cli.StringFlag{Name: "schema", Usage: "answer with one JSON value that fits `SCHEMA`: a file, JSON Schema, or a list such as 'name: string, age: int'"})...)
-}
-
-// The forms in which a run can be printed.
-const (
-	formText   = "text"
-	formJSON   = "json"
-	formEvents = "ndjson"
-)
-
-// outputForm is how the command line has the result printed.
-func outputForm(c *cli.Context) string {
-	if c.Bool("json") {
-		return formJSON
-	}
-	return cmp.Or(c.String("output"), formText)
-}
-
-// formSink is what prints a run in a form; nil for text, which the terminal
-// shows.
-func formSink(form string, out io.Writer) sink.Sink {
-	switch form {
-	case formJSON:
-		return sink.NewJSON(out)
-	case formEvents:
-		return sink.NewLines(out)
-	}
-	return nil
 }
 
 // output is where the flags send a run's output.
@@ -120,19 +88,19 @@ type output struct {
 
 // newOutput reads the flags. value is whether the answer is a value also without one.
 func newOutput(c *cli.Context, s *term.Screen, value bool) (*output, error) {
-	form := outputForm(c)
-	if c.IsSet("output") && form != c.String("output") {
-		return nil, failure.Usage("--json and --output %s exclude each other", c.String("output"))
+	form, err := sink.Form(c)
+	if err != nil {
+		return nil, err
 	}
 	o := &output{screen: s, form: form, quiet: c.Bool("quiet"), value: value || c.IsSet("schema")}
 	s.Still = s.Still || o.quiet
-	shown := sink.Options{Quiet: o.quiet, Verbose: c.Bool("verbose"), Plan: c.Bool("plan-only"), Answer: form == formText, Value: o.value, Stream: !c.Bool("no-stream") && !o.value}
+	shown := sink.Options{Quiet: o.quiet, Verbose: c.Bool("verbose"), Plan: c.Bool("plan-only"), Answer: form == sink.Text, Value: o.value, Stream: !c.Bool("no-stream") && !o.value}
 	if c.Bool("stats") || shown.Verbose && !o.quiet {
 		o.meter = &sink.Meter{}
 		shown.Stats = o.meter
 	}
 	o.terminal = sink.NewTerminal(s, shown)
-	if first := formSink(form, s); first != nil {
+	if first := sink.New(form, s); first != nil {
 		o.sinks = append(o.sinks, first)
 	}
 	o.sinks = append(o.sinks, o.terminal)

@@ -72,7 +72,8 @@ func program(args []string, s term.Streams) (code int) {
 	f := failure.Of(err)
 	if !errors.Is(err, failure.ErrReported) {
 		screen.Report(f)
-		if out := formSink(outputForm(line.Context), s.Out); out != nil {
+		form, _ := sink.Form(line.Context) // of both flags, --json
+		if out := sink.New(form, s.Out); out != nil {
 			_ = out.Close(sink.Outcome{Failure: f}) // stderr has it as well
 		}
 	}

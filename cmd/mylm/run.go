@@ -357,7 +357,7 @@ func (r *run) showPrompt(in input) error {
 		return err
 	}
 	r.out.printed = true
-	if r.out.form != formText {
+	if r.out.form != sink.Text {
 		return term.PrintJSON(r.out.screen, request)
 	}
 	for i, m := range request.Messages {

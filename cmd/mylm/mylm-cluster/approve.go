@@ -30,21 +30,13 @@ mylm-cluster approve --deny --reason "not before Monday" 4mvbhgq3zuyta`,
 			&cli.StringFlag{Name: "reason", Usage: "`WHY` it is denied, which the model is told"},
 			jsonFlag())...),
 		Action: func(ctx *cli.Context) error {
-			id, err := id(ctx)
 			switch {
-			case err != nil:
-				return err
 			case ctx.Bool("yes") && ctx.Bool("deny"):
 				return failure.Usage("--yes and --deny contradict each other")
 			case ctx.String("reason") != "" && !ctx.Bool("deny"):
 				return failure.Usage("--reason goes with --deny")
 			}
-			l, err := c.connect(ctx)
-			if err != nil {
-				return err
-			}
-			defer l.Close()
-			return c.approve(ctx, l, id)
+			return c.withRun(ctx, c.approve)
 		},
 	}
 }
@@ -206,31 +198,24 @@ func (c *cluster) cancelCommand() *cli.Command {
 	return &cli.Command{
 		Name: "cancel", Usage: "cancel the run of a session", ArgsUsage: "ID", Flags: temporalFlags(),
 		Description: "A model call ends within 10 s, a tool is stopped and waited for, and the end is recorded.",
-		Action: func(ctx *cli.Context) error {
-			id, err := id(ctx)
-			if err != nil {
-				return err
-			}
-			l, err := c.connect(ctx)
-			if err != nil {
-				return err
-			}
-			defer l.Close()
-			status, err := l.described(ctx.Context, id)
-			switch {
-			case err != nil:
-				return err
-			case status == "":
-				return noRun(id)
-			case status != "running":
-				c.screen.Say(fmt.Sprintf("the run of %s is over (%s)", id, status))
-				return nil
-			}
-			if err := l.CancelWorkflow(ctx.Context, id, ""); err != nil {
-				return err
-			}
-			c.screen.Say("cancelling; mylm-cluster tail " + id + " shows the end")
-			return nil
-		},
+		Action:      func(ctx *cli.Context) error { return c.withRun(ctx, c.cancel) },
 	}
+}
+
+func (c *cluster) cancel(ctx *cli.Context, l *link, id string) error {
+	status, err := l.described(ctx.Context, id)
+	switch {
+	case err != nil:
+		return err
+	case status == "":
+		return noRun(id)
+	case status != "running":
+		c.screen.Say(fmt.Sprintf("the run of %s is over (%s)", id, status))
+		return nil
+	}
+	if err := l.CancelWorkflow(ctx.Context, id, ""); err != nil {
+		return err
+	}
+	c.screen.Say("cancelling; mylm-cluster tail " + id + " shows the end")
+	return nil
 }

@@ -119,6 +119,25 @@ func (l *link) Close() {
 	l.db.Close()
 }
 
+// withLink runs f with a connection to both.
+func (c *cluster) withLink(ctx *cli.Context, f func(*link) error) error {
+	l, err := c.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	return f(l)
+}
+
+// withRun runs f with a connection to both, and the id of the session that is named.
+func (c *cluster) withRun(ctx *cli.Context, f func(*cli.Context, *link, string) error) error {
+	id, err := id(ctx)
+	if err != nil {
+		return err
+	}
+	return c.withLink(ctx, func(l *link) error { return f(ctx, l, id) })
+}
+
 // connect connects to both; the caller closes them.
 func (c *cluster) connect(ctx *cli.Context) (_ *link, err error) {
 	l := &link{where: ctx.String("temporal"), space: ctx.String("namespace"), queue: queueOf(ctx.String("queue"), ctx.String("tenant"))}

@@ -69,7 +69,8 @@ func explained(ctx context.Context, err error) *failure.Error {
 // report prints an error on stderr, and on stdout if JSON was asked for.
 func (c *cluster) report(ctx *cli.Context, f *failure.Error) {
 	c.say(f)
-	if out := formSink(outputForm(ctx), c.screen.Out); out != nil && ctx.Command != nil && takesForm(ctx.Command) {
+	form, _ := sink.Form(ctx) // of both flags, --json
+	if out := sink.New(form, c.screen.Out); out != nil && ctx.Command != nil && takesForm(ctx.Command) {
 		_ = out.Close(sink.Outcome{Failure: f}) // stderr has it as well
 	}
 }

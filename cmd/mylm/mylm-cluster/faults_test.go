@@ -99,6 +99,12 @@ func TestFaultsSayWhatToDo(t *testing.T) {
 			}
 		})
 	}
+	t.Run("two forms", func(t *testing.T) { // before a run is started
+		_, messages, code := run(t, "ask", "--json", "-o", "ndjson", "--temporal", good, "x")
+		if code != 2 || !strings.Contains(messages, "--json and --output ndjson exclude each other") {
+			t.Errorf("%d: %s", code, messages)
+		}
+	})
 	t.Run("as JSON", func(t *testing.T) {
 		out, _, code := run(t, "ask", "--json", "--temporal", "127.0.0.1:1", "x")
 		if code != 3 || !strings.Contains(out, `"code": "unreachable"`) || !strings.Contains(out, `"hint": `) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,20 +60,8 @@ func runFlags() []cli.Flag {
 	), outputFlags()...)...)
 }
 
-// The forms in which a run can be printed.
-const (
-	formText   = "text"
-	formJSON   = "json"
-	formEvents = "ndjson"
-)
-
 func outputFlags() []cli.Flag {
-	return cmdline.Group("Output",
-		cmdline.OneOf(&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "print `FORM`: text, json (one object) or ndjson (every event, one a line)", Value: formText},
-			formText, formJSON, formEvents),
-		&cli.BoolFlag{Name: "json", Usage: "print one JSON object instead of the answer, as -o json does"},
-		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print nothing but the answer and errors"},
-		&cli.BoolFlag{Name: "verbose", Usage: "also show thought and tool output"})
+	return cmdline.Group("Output", sink.FormFlags(&cli.BoolFlag{Name: "verbose", Usage: "also show thought and tool output"})...)
 }
 
 // takesForm reports whether a command prints a run.
@@ -87,25 +74,6 @@ func takesForm(c *cli.Command) bool {
 	return false
 }
 
-// outputForm is how the command line has the result printed.
-func outputForm(ctx *cli.Context) string {
-	if ctx.Bool("json") {
-		return formJSON
-	}
-	return cmp.Or(ctx.String("output"), formText)
-}
-
-// formSink is what prints a run in a form; nil for text, which the terminal shows.
-func formSink(form string, out io.Writer) sink.Sink {
-	switch form {
-	case formJSON:
-		return sink.NewJSON(out)
-	case formEvents:
-		return sink.NewLines(out)
-	}
-	return nil
-}
-
 // output is where a run goes.
 type output struct {
 	sinks    sink.All
@@ -114,18 +82,18 @@ type output struct {
 
 // output reads the flags.
 func (c *cluster) output(ctx *cli.Context) (*output, error) {
-	form := outputForm(ctx)
-	if ctx.IsSet("output") && form != ctx.String("output") {
-		return nil, failure.Usage("--json and --output %s exclude each other", ctx.String("output"))
+	form, err := sink.Form(ctx)
+	if err != nil {
+		return nil, err
 	}
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a reader that goes away is an error of the next write
 	o := &output{}
 	c.screen.Still = c.screen.Still || ctx.Bool("quiet")
-	o.terminal = sink.NewTerminal(c.screen, sink.Options{Quiet: ctx.Bool("quiet"), Verbose: ctx.Bool("verbose"), Answer: form == formText})
+	o.terminal = sink.NewTerminal(c.screen, sink.Options{Quiet: ctx.Bool("quiet"), Verbose: ctx.Bool("verbose"), Answer: form == sink.Text})
 	if c.screen.Draws() {
 		o.terminal.Format(markdown.Options{Color: c.screen.AnswerColor, Background: markdown.BackgroundOf(os.Getenv("COLORFGBG"))})
 	}
-	if first := formSink(form, c.screen); first != nil {
+	if first := sink.New(form, c.screen); first != nil {
 		o.sinks = append(o.sinks, first)
 	}
 	o.sinks = append(o.sinks, o.terminal)
@@ -186,11 +154,14 @@ func (c *cluster) ask(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	l, err := c.connect(ctx)
-	if err != nil {
+	if _, err := sink.Form(ctx); err != nil {
 		return err
 	}
-	defer l.Close()
+	return c.withLink(ctx, func(l *link) error { return c.start(ctx, l, id, text) })
+}
+
+// start starts the run of a prompt, and follows it.
+func (c *cluster) start(ctx *cli.Context, l *link, id, text string) error {
 	if err := c.checkWorkers(ctx, l); err != nil {
 		return err
 	}
@@ -224,14 +195,15 @@ func (c *cluster) ask(ctx *cli.Context) error {
 
 // detached prints the id of a run that is not waited for.
 func (c *cluster) detached(ctx *cli.Context, id string) error {
-	if outputForm(ctx) == formText {
+	form, _ := sink.Form(ctx)
+	if form == sink.Text {
 		c.screen.Answer(id + "\n")
 		return nil
 	}
 	line := struct {
 		Session string `json:"session"`
 	}{id}
-	if outputForm(ctx) == formEvents {
+	if form == sink.Events {
 		return term.PrintJSONLine(c.screen, line)
 	}
 	return term.PrintJSON(c.screen, line)
@@ -262,18 +234,7 @@ func (c *cluster) tailCommand() *cli.Command {
 		Description: "It prints what the run did so far, and then what it does, with the exit code of mylm-cluster ask.\nCtrl-C leaves the run alone.",
 		UsageText:   `mylm-cluster tail $(mylm-cluster ask --detach "count the words of all books")`,
 		Flags:       append(temporalFlags(), outputFlags()...),
-		Action: func(ctx *cli.Context) error {
-			id, err := id(ctx)
-			if err != nil {
-				return err
-			}
-			l, err := c.connect(ctx)
-			if err != nil {
-				return err
-			}
-			defer l.Close()
-			return c.tail(ctx, l, id)
-		},
+		Action:      func(ctx *cli.Context) error { return c.withRun(ctx, c.tail) },
 	}
 }
 

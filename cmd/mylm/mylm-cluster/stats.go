@@ -25,7 +25,8 @@ func (c *cluster) statsCommand() *cli.Command {
 	return &cli.Command{
 		Name: "stats", Usage: "count runs, calls that wait, the backlog of the queue, sessions and memories",
 		Description: "Of runs, Temporal keeps those that are under way and those that ended a short time ago: how long, its\nnamespace says.",
-		Flags:       join(temporalFlags(), jsonFlag()), Action: c.stats,
+		Flags:       join(temporalFlags(), jsonFlag()),
+		Action:      func(ctx *cli.Context) error { return c.withLink(ctx, func(l *link) error { return c.stats(ctx, l) }) },
 	}
 }
 
@@ -47,12 +48,7 @@ type backlog struct {
 	Activity int64 `json:"activity"`
 }
 
-func (c *cluster) stats(ctx *cli.Context) error {
-	l, err := c.connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer l.Close()
+func (c *cluster) stats(ctx *cli.Context, l *link) (err error) {
 	s := stats{Queue: l.queue}
 	if s.Sessions, err = l.sessions.Count(ctx.Context); err != nil {
 		return err

@@ -65,11 +65,11 @@ func (c *cluster) work(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	l, err := c.connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer l.Close()
+	return c.withLink(ctx, func(l *link) error { return c.workFor(ctx, l, loaded) })
+}
+
+// workFor works on the runs of a queue until it is stopped.
+func (c *cluster) workFor(ctx *cli.Context, l *link, loaded *config.Config) error {
 	if err := l.sameVersion(ctx.Context); err != nil {
 		return err
 	}

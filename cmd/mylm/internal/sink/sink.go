@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,8 +10,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/urfave/cli/v2"
+
 	"mylm/agent"
 	"mylm/agent/plan"
+	"mylm/cmd/mylm/internal/cmdline"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/tools/files"
@@ -80,6 +84,47 @@ func (all All) each(f func(Sink) error) (err error) {
 		err = errors.Join(err, f(s))
 	}
 	return err
+}
+
+// The forms in which a run can be printed.
+const (
+	Text   = "text"
+	Object = "json"
+	Events = "ndjson"
+)
+
+// FormFlags select the form; more are those of the same group.
+func FormFlags(more ...cli.Flag) []cli.Flag {
+	return append([]cli.Flag{
+		cmdline.OneOf(&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "print `FORM`: text, json (one object) or ndjson (every event, one a line)", Value: Text},
+			Text, Object, Events),
+		&cli.BoolFlag{Name: "json", Usage: "print one JSON object instead of the answer, as -o json does"},
+		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print nothing but the answer and errors"},
+	}, more...)
+}
+
+// Form is the form that the flags select. Where they contradict each other, it is an
+// object, with an error.
+func Form(c *cli.Context) (form string, err error) {
+	form = cmp.Or(c.String("output"), Text)
+	if !c.Bool("json") {
+		return form, nil
+	}
+	if c.IsSet("output") && form != Object {
+		err = failure.Usage("--json and --output %s exclude each other", form)
+	}
+	return Object, err
+}
+
+// New is what prints a run in a form; nil for text, which the terminal shows.
+func New(form string, out io.Writer) Sink {
+	switch form {
+	case Object:
+		return NewJSON(out)
+	case Events:
+		return NewLines(out)
+	}
+	return nil
 }
 
 // JSON prints one object at the end.
