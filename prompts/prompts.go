@@ -171,6 +171,7 @@ type RetryData struct {
 type Set struct {
 	files map[string]string // path of the user's template by name
 	given []string          // the names of those that With replaced
+	texts map[string]string // of those that Replace replaced
 
 	mu     sync.Mutex
 	parsed map[string]*parse.Tree
@@ -211,7 +212,29 @@ func (s *Set) With(name, path string) *Set {
 		files = map[string]string{}
 	}
 	files[name] = path
-	return &Set{files: files, given: append(slices.Clone(s.given), name), parsed: map[string]*parse.Tree{}}
+	texts := maps.Clone(s.texts)
+	delete(texts, name)
+	return &Set{files: files, given: append(slices.Clone(s.given), name), texts: texts, parsed: map[string]*parse.Tree{}}
+}
+
+// Replace returns the set with other templates in the place of some: their texts by name.
+func (s *Set) Replace(texts map[string]string) *Set {
+	return &Set{files: s.files, given: s.given, texts: texts, parsed: map[string]*parse.Tree{}}
+}
+
+// Replaced returns the texts of the templates that are not the built-in ones, by name.
+func (s *Set) Replaced() (map[string]string, error) {
+	texts := map[string]string{}
+	for _, name := range Names() {
+		text, err := s.Source(name)
+		if err != nil {
+			return nil, err
+		}
+		if own, err := Builtin(name); err != nil || text != own {
+			texts[name] = text
+		}
+	}
+	return texts, nil
 }
 
 // Path returns the file of the user's own template, "" if the built-in one holds.
@@ -219,6 +242,9 @@ func (s *Set) Path(name string) string { return s.files[name] }
 
 // Source returns the text of a template.
 func (s *Set) Source(name string) (string, error) {
+	if text, ok := s.texts[name]; ok {
+		return text, nil
+	}
 	if path := s.files[name]; path != "" {
 		// Opening a FIFO waits for a writer without an end.
 		info, err := os.Stat(path)

@@ -184,3 +184,29 @@ func ExampleSet_Text() {
 	fmt.Println(text)
 	// Output: Your reply was cut off by the length limit. Go on exactly where it stopped, without repeating anything.
 }
+
+// The templates that were replaced can be carried elsewhere.
+func TestReplace(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.tmpl")
+	if err := os.WriteFile(path, []byte("Go on, please."), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	texts, err := prompts.Default().With(prompts.Resume, path).Replaced()
+	if err != nil || len(texts) != 1 || texts[prompts.Resume] != "Go on, please." {
+		t.Fatalf("%q, %v", texts, err)
+	}
+	set := prompts.Default().Replace(texts)
+	if text, err := set.Text(prompts.Resume); err != nil || text != "Go on, please." {
+		t.Errorf("%q, %v", text, err)
+	}
+	own, err := prompts.Default().Text(prompts.Unknown)
+	if text, failed := set.Text(prompts.Unknown); err != nil || failed != nil || text != own {
+		t.Errorf("%q, %v, %v", text, err, failed)
+	}
+	if err := os.WriteFile(path, []byte("Another."), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := set.With(prompts.Resume, path).Text(prompts.Resume); err != nil || text != "Another." {
+		t.Errorf("%q, %v", text, err)
+	}
+}

@@ -14,8 +14,11 @@
 //	started, err := client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: id, TaskQueue: "agents"},
 //		temporal.WorkflowName, temporal.Input{Session: id, Prompt: "What is in this directory?"})
 //
-// All workers of a queue have the same options, tools and version: a workflow is run
-// again from its history, and has to ask for the same things.
+// A workflow is run again from its history, and has to ask for the same things. So what the
+// loop depends on (the system prompt, the definitions of the tools, limits, templates) is
+// in the history of a run since it began, and what a tool says about each call: a worker
+// whose options are others goes on with it as it was. Models and tools are those of the
+// worker that calls them. All workers of a queue have the same version.
 //
 // # Terms
 //

@@ -3,6 +3,7 @@ package temporal
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -40,8 +41,10 @@ type Input struct {
 	// Continue: the session may have entries. The run is its next one, or without a
 	// prompt the resumption of its last one. Otherwise one that has any is an error.
 	Continue bool `json:"continue,omitempty"`
-	// Run is the one that an execution whose history was long hands over to the next.
-	Run string `json:"run,omitempty"`
+	// Run is the one that an execution whose history was long hands over to the next, and
+	// Settings are what its loop depends on.
+	Run      string          `json:"run,omitempty"`
+	Settings json.RawMessage `json:"settings,omitempty"`
 }
 
 // Output of a workflow. The answer is in the session.
@@ -77,12 +80,13 @@ type Runs struct {
 	// It is called again if it fails or its worker is lost, five times at most.
 	Ended func(context.Context, *agent.Session, agent.Result) error
 
-	opts    agent.Options
-	store   Store
-	agent   *agent.Agent // carries out effects
-	unknown string       // the error of a call whose end is unknown
-	tries   int
-	recent  recent
+	opts     agent.Options
+	settings json.RawMessage // those of runs that begin here
+	store    Store
+	agent    *agent.Agent // carries out effects
+	unknown  string       // the error of a call whose end is unknown
+	tries    int
+	recent   recent
 }
 
 // New prepares runs with these options. Effects in them, such as those of telemetry,
@@ -101,7 +105,15 @@ func New(o agent.Options, store Store) (*Runs, error) {
 		texts = prompts.Default()
 	}
 	unknown, err := texts.Text(prompts.Unknown)
-	return &Runs{opts: o, store: store, agent: a, unknown: unknown, tries: cmp.Or(o.Tries, 3)}, err
+	if err != nil {
+		return nil, err
+	}
+	begin, err := newSettings(o)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(begin)
+	return &Runs{opts: o, settings: text, store: store, agent: a, unknown: unknown, tries: cmp.Or(o.Tries, 3)}, err
 }
 
 // Registry is a worker, as far as it is needed here.

@@ -20,6 +20,7 @@ import (
 
 	"mylm/agent"
 	"mylm/agent/durable/temporal"
+	"mylm/prompts"
 	"mylm/providers"
 	"mylm/providers/scripted"
 	"mylm/tools"
@@ -27,10 +28,12 @@ import (
 
 var record = flag.Bool("record", false, "write the histories in testdata again")
 
-// Two of the recorded histories, with decisions and of a run that another execution began.
+// The recorded histories that are written again, with decisions and of a run that another
+// execution began. Others are of earlier versions.
 const (
-	recorded  = "testdata/history.json"
-	continued = "testdata/continued.json"
+	recorded  = "testdata/settings.json"
+	continued = "testdata/settings-continued.json"
+	first     = "testdata/history.json" // without the settings of its run
 )
 
 // script is that of the recorded run: what it asks for is repeated when it is replayed.
@@ -58,14 +61,34 @@ func TestReplay(t *testing.T) {
 			t.Errorf("%s: %v", file, err)
 		}
 	}
-	other, err := temporal.New(agent.Options{Model: scripted.Say("x"), Tools: new(bench).registry(t), MaxTurns: 2}, &store{})
+}
+
+// Histories run again on a worker that has become another one: with longer notes of a
+// project, with fewer turns, and with tools that say something else about the same calls,
+// as those do that write what is already written.
+func TestReplayElsewhere(t *testing.T) {
+	read, err := tools.New("write", "It only reads.", tools.Reads, new(bench).called("write"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	replayer = worker.NewWorkflowReplayer()
+	registry, err := tools.NewRegistry(read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes := []prompts.Section{{Title: "PROJECT", Text: strings.Repeat("Use the tools of the house. ", 3000)}}
+	other, err := temporal.New(agent.Options{Model: scripted.Say("x"), Tools: registry, MaxTurns: 2, Sections: notes}, &store{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	replayer := worker.NewWorkflowReplayer()
 	other.Register(workflows{replayer})
-	if err := replayer.ReplayWorkflowHistoryFromJSONFile(nil, recorded); err == nil {
-		t.Error("a loop with fewer turns passes as well")
+	for _, file := range []string{recorded, continued} {
+		if err := replayer.ReplayWorkflowHistoryFromJSONFile(nil, file); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+	if err := replayer.ReplayWorkflowHistoryFromJSONFile(nil, first); err == nil {
+		t.Error("a history without settings passes as well")
 	}
 }
 

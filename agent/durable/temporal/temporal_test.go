@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -192,6 +193,9 @@ func TestRun(t *testing.T) {
 	}
 	if got, want := b.store.text(t, "s"), local.text(t, "s"); got != want {
 		t.Errorf("the session is\n%s\nin a process it is\n%s", got, want)
+	}
+	if got, want := b.store.sessions["s"][0].Payload, local.sessions["s"][0].Payload; !reflect.DeepEqual(got, want) {
+		t.Errorf("it begins with\n%+v\nin a process with\n%+v", got, want)
 	}
 }
 

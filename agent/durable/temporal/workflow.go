@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base32"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -34,10 +35,10 @@ func (r *Runs) Workflow(ctx workflow.Context, in Input) (Output, error) {
 	run, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	e := &effects{runs: r, ctx: ctx, cancel: cancel, session: id, allow: in.Allow | tools.Reads | tools.Remembers}
-	o := r.opts
-	o.Tries, o.Recorder = 1, e
-	o.Effects = func(*agent.Session, agent.Effects) agent.Effects { return e }
-	a, err := agent.New(o)
+	if err := e.setUp(in); err != nil {
+		return Output{}, err
+	}
+	a, err := agent.New(e.opts)
 	if err != nil {
 		return Output{}, err
 	}
@@ -57,7 +58,7 @@ func (r *Runs) Workflow(ctx workflow.Context, in Input) (Output, error) {
 		return Output{}, failed
 	}
 	if e.leaving && ctx.Err() == nil {
-		return Output{}, workflow.NewContinueAsNewError(ctx, WorkflowName, Input{Session: id, Allow: in.Allow, Continue: true, Run: result.Run})
+		return Output{}, workflow.NewContinueAsNewError(ctx, WorkflowName, Input{Session: id, Allow: in.Allow, Continue: true, Run: result.Run, Settings: e.settings})
 	}
 	if e.leaving { // cancelled in the meantime: the next execution would not know
 		e.pending = e.dropped
@@ -81,6 +82,31 @@ func (r *Runs) Workflow(ctx workflow.Context, in Input) (Output, error) {
 		out.Unkept = unkept.Error()
 	}
 	return out, nil
+}
+
+// setUp finds out what the loop depends on: of a run that begins this is what the worker
+// has now, and in its history from then on. Histories of the first version do not have it.
+func (e *effects) setUp(in Input) error {
+	e.settings, e.opts = in.Settings, e.runs.opts
+	if e.settings == nil && workflow.GetVersion(e.ctx, "settings", workflow.DefaultVersion, 1) >= 1 {
+		err := workflow.SideEffect(e.ctx, func(workflow.Context) any { return e.runs.settings }).Get(&e.settings)
+		if err != nil {
+			return err
+		}
+	}
+	if e.settings != nil {
+		var s settings
+		err := json.Unmarshal(e.settings, &s)
+		if err == nil {
+			e.opts, err = s.options(e)
+		}
+		if err != nil {
+			return fmt.Errorf("the settings of the run: %w", err)
+		}
+	}
+	e.opts.Tries, e.opts.Recorder = 1, e
+	e.opts.Effects = func(*agent.Session, agent.Effects) agent.Effects { return e }
+	return nil
 }
 
 // ended tells Runs.Ended, also of a cancelled run.
@@ -152,16 +178,18 @@ func (e *effects) follow(events iter.Seq2[agent.Event, error]) (result agent.Res
 // Recorder they keep entries until the next activity, which appends them before it does
 // anything else; the history has what makes them again.
 type effects struct {
-	runs    *Runs
-	ctx     workflow.Context
-	cancel  context.CancelCauseFunc // of the run
-	session string
-	allow   tools.Effect
-	ids     int
-	last    int           // entries
-	pending []agent.Entry // that no activity is known to have appended
-	leaving bool          // the next execution continues the run
-	dropped []agent.Entry // that it made since: nothing has happened for the session
+	runs     *Runs
+	ctx      workflow.Context
+	cancel   context.CancelCauseFunc // of the run
+	session  string
+	opts     agent.Options   // of the loop
+	settings json.RawMessage // they, nil in histories of the first version
+	allow    tools.Effect
+	ids      int
+	last     int           // entries
+	pending  []agent.Entry // that no activity is known to have appended
+	leaving  bool          // the next execution continues the run
+	dropped  []agent.Entry // that it made since: nothing has happened for the session
 
 	waiting *agent.ApprovalRequest
 	decided *agent.Decision
@@ -246,7 +274,7 @@ func (e *effects) Tool(_ context.Context, q agent.ToolRequest) (o tools.Outcome)
 	if q.Effect.OnlyReads() {
 		rule = readActivity
 	}
-	limit := cmp.Or(e.runs.opts.Tools.Lookup(q.Name).Timeout, e.runs.opts.ToolTimeout, 30*time.Second)
+	limit := cmp.Or(e.opts.Tools.Lookup(q.Name).Timeout, e.opts.ToolTimeout, 30*time.Second)
 	err := e.do(rule, limit, &o, toolInput{e.entries(), q})
 	var failed *sdk.ApplicationError
 	switch {

@@ -27,9 +27,10 @@ import (
 const databaseVariable = "MYLM_DATABASE"
 
 // loopVersion is that of the loop in a workflow. It grows when histories of runs that are
-// under way would no longer run again: the test of the recorded history in
-// agent/durable/temporal fails then. Workers of one queue have the same.
-const loopVersion = 1
+// under way would no longer run again, since the test of the recorded histories in
+// agent/durable/temporal fails, or when earlier workers cannot run the new ones again.
+// Workers of one queue have the same.
+const loopVersion = 2
 
 // The groups of flags in the help.
 const (
