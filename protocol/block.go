@@ -34,7 +34,7 @@ type resolver struct {
 	key      string          // the key that an <arg_value> belongs to
 }
 
-// The elements that a block may hold, folded (B24, B27), and the attributes
+// The elements that a block may hold, folded (B1, B24, B27), and the attributes
 // of its tags (B26).
 var (
 	nameElements  = map[string]bool{"name": true, "toolname": true, "tool": true, "functionname": true}

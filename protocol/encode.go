@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// EncodeCall writes a call in mylm's own form (E1), as the model is asked to write
+// EncodeCall writes a call in mylm's own form (B1, E1), as the model is asked to write
 // it. args must be a JSON object.
 func EncodeCall(name string, args json.RawMessage) string {
 	return fmt.Sprintf("<tool_code>\n<name>%s</name>\n<parameters>%s</parameters>\n</tool_code>", name, args)

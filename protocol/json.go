@@ -193,7 +193,7 @@ func hasMember(value json.RawMessage, name string) bool {
 	return slices.ContainsFunc(split(value), func(m member) bool { return fold(m.key) == fold(name) })
 }
 
-// take sets the arguments: an object, nothing (P2), or a string that holds an
+// take sets the arguments: an object (B1), nothing (P2), or a string that holds an
 // object (P10). Anything else is refused (P12).
 func (x *resolver) take(args json.RawMessage) {
 	switch args[0] {

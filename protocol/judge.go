@@ -203,7 +203,7 @@ func (d *Decoder) endsHere() bool {
 	return err == nil
 }
 
-// scanBlock looks for the end of a block (B14, B17). It assumes strict JSON, so
+// scanBlock looks for the end of a block (B1, B14, B17). It assumes strict JSON, so
 // that tags in strings are data (B15), and considers every tag that may end the
 // block: outside a value it does; inside a string it may, since quotes that a model
 // did not escape mislead this search.

@@ -151,7 +151,7 @@ func (r *reader) value(p place) {
 	case b == '(': // V7
 		r.repair("tuple", r.pos)
 		r.nest(func() { r.list(')', inTuple) })
-	case b == '"' || b == '\'':
+	case b == '"' || b == '\'': // V5
 		r.str(p)
 	default:
 		r.literal()
@@ -404,7 +404,7 @@ func (r *reader) endsString(p place) bool {
 
 // innerQuote takes the quote at pos for a part of the text. Quotes in text come
 // in pairs, the first before a word and the second behind one; a single quote
-// between two letters is an apostrophe. Anything else, such as "a" + "b", has
+// between two letters is an apostrophe (V5). Anything else, such as "a" + "b", has
 // no one reading (V13).
 func (r *reader) innerQuote(start int, paired bool) bool {
 	quote, prev, next := r.src[r.pos], r.src[r.pos-1], r.src[r.pos+1]

@@ -178,14 +178,15 @@ func (g *Guard) approveDryRun(_ context.Context, r agent.ApprovalRequest) (agent
 	return agent.Decision{Verdict: agent.Allow}, nil
 }
 
-// forbid refuses a call that a rule forbids, and tells the person.
+// forbid refuses a call that a rule forbids, and tells the person. The model gets the rule
+// by the loop's refuse.
 func (g *Guard) forbid(r agent.ApprovalRequest, c policy.Call, d policy.Decision) agent.Decision {
-	what := "Call"
+	what := "Call not allowed"
 	if c.Line != "" {
-		what = "Command"
+		what = "Command not allowed"
 	}
 	g.tell(r, d.Why)
-	return agent.Decision{Verdict: agent.Forbid, Reason: what + " not allowed: " + d.Why + ". Do not try it another way; tell the user."}
+	return agent.Decision{Verdict: agent.Forbid, Reason: what + ": " + d.Why + ". Do not try it another way; tell the user."}
 }
 
 // unmade shows a call that is not made: a line, and the rest of its preview below.
