@@ -1,21 +1,12 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"log/slog"
-	"net"
 	"net/url"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
-	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
-	sdklog "go.temporal.io/sdk/log"
 
 	"mylm/agent/durable/postgres"
 	"mylm/agent/durable/temporal"
@@ -55,8 +46,8 @@ const (
 // temporalFlags name Temporal and the queue too.
 func temporalFlags() []cli.Flag {
 	return join(databaseFlags(),
-		&cli.StringFlag{Category: ofCluster, Name: "temporal", EnvVars: []string{"MYLM_TEMPORAL"}, Usage: "`HOST:PORT` of Temporal", Value: defaultTemporal},
-		&cli.StringFlag{Category: ofCluster, Name: "namespace", EnvVars: []string{"MYLM_TEMPORAL_NAMESPACE"}, Usage: "`NAME` of Temporal's namespace", Value: client.DefaultNamespace},
+		&cli.StringFlag{Category: ofCluster, Name: "temporal", EnvVars: []string{"MYLM_TEMPORAL"}, Usage: "`HOST:PORT` of Temporal; what is left out, TLS and an API key come from TEMPORAL_ADDRESS, TEMPORAL_API_KEY and the like", DefaultText: defaultTemporal},
+		&cli.StringFlag{Category: ofCluster, Name: "namespace", EnvVars: []string{"MYLM_TEMPORAL_NAMESPACE"}, Usage: "`NAME` of Temporal's namespace", DefaultText: client.DefaultNamespace},
 		&cli.StringFlag{Category: ofCluster, Name: "queue", EnvVars: []string{"MYLM_TASK_QUEUE"}, Usage: "`NAME` of the task queue that workers take runs from", Value: "mylm"},
 	)
 }
@@ -141,10 +132,11 @@ func (c *cluster) withRun(ctx *cli.Context, f func(*cli.Context, *link, string) 
 
 // connect connects to both; the caller closes them.
 func (c *cluster) connect(ctx *cli.Context) (_ *link, err error) {
-	l := &link{where: ctx.String("temporal"), space: ctx.String("namespace"), queue: queueOf(ctx.String("queue"), ctx.String("tenant"))}
-	if _, _, err := net.SplitHostPort(l.where); err != nil {
-		return nil, failure.Usage("--temporal %s: it is a host and a port, such as %s", term.Echoed(l.where), defaultTemporal)
+	options, err := dialOptions(ctx)
+	if err != nil {
+		return nil, err
 	}
+	l := &link{where: options.HostPort, space: options.Namespace, queue: queueOf(ctx.String("queue"), ctx.String("tenant"))}
 	if l.db, err = c.open(ctx); err != nil {
 		return nil, err
 	}
@@ -160,7 +152,8 @@ func (c *cluster) connect(ctx *cli.Context) (_ *link, err error) {
 	if err != nil {
 		return nil, err
 	}
-	l.Client, err = c.dial(ctx.Context, l, payloads)
+	options.ExternalStorage = temporal.Storage(payloads)
+	l.Client, err = c.dial(ctx.Context, options)
 	return l, err
 }
 
@@ -171,63 +164,3 @@ func queueOf(queue, tenant string) string {
 	}
 	return queue + "/" + tenant
 }
-
-// dialWithin is how long a server may take to answer.
-const dialWithin = 10 * time.Second
-
-// dial connects to Temporal, and makes sure that the namespace is there.
-func (c *cluster) dial(ctx context.Context, l *link, p temporal.Payloads) (client.Client, error) {
-	limited, cancel := context.WithTimeout(ctx, dialWithin)
-	defer cancel()
-	handler := unrecorded{slog.NewTextHandler(c.screen.Err, &slog.HandlerOptions{Level: slog.LevelError})}
-	t, err := client.DialContext(limited, client.Options{
-		HostPort: l.where, Namespace: l.space, Identity: identity(), Logger: sdklog.NewStructuredLogger(slog.New(handler)),
-		ExternalStorage: temporal.Storage(p),
-	})
-	if err == nil {
-		if _, err = t.WorkflowService().DescribeNamespace(limited, &workflowservice.DescribeNamespaceRequest{Namespace: l.space}); err == nil {
-			return t, nil
-		}
-		t.Close()
-	}
-	var missing *serviceerror.NamespaceNotFound
-	var denied *serviceerror.PermissionDenied
-	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case errors.As(err, &missing):
-		return nil, failure.Config(fmt.Errorf("there is no namespace %q in Temporal at %s", term.Echoed(l.space), l.where)).
-			WithHint("--namespace or MYLM_TEMPORAL_NAMESPACE names another. To make it: temporal operator namespace create " + term.ShellQuote(term.Echoed(l.space)))
-	case errors.As(err, &denied):
-		return nil, failure.Config(fmt.Errorf("access to the namespace %q is refused by Temporal at %s", term.Echoed(l.space), l.where))
-	}
-	return nil, &failure.Error{Code: failure.ExitUnreachable, Name: "unreachable", Err: fmt.Errorf("no Temporal answers at %s: %s", l.where, term.OneLine(err.Error(), 200)),
-		Hint: "Is it running there? For a try on this machine: temporal server start-dev\n--temporal or MYLM_TEMPORAL names another address, the host and port of its frontend."}
-}
-
-// unrecorded logs what no session and no history has: not how activities fail.
-type unrecorded struct{ slog.Handler }
-
-// Handle implements slog.Handler.
-func (u unrecorded) Handle(ctx context.Context, r slog.Record) error {
-	if r.Message == "Activity error." {
-		return nil
-	}
-	return u.Handler.Handle(ctx, r)
-}
-
-// WithAttrs implements slog.Handler.
-func (u unrecorded) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return unrecorded{u.Handler.WithAttrs(attrs)}
-}
-
-// WithGroup implements slog.Handler.
-func (u unrecorded) WithGroup(name string) slog.Handler { return unrecorded{u.Handler.WithGroup(name)} }
-
-// identity is how Temporal knows this process: with the version of the loop.
-func identity() string {
-	host, _ := os.Hostname()
-	return fmt.Sprintf("%s%d %d@%s", identityPrefix, loopVersion, os.Getpid(), host)
-}
-
-const identityPrefix = "mylm-loop/"

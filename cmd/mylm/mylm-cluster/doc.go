@@ -9,8 +9,9 @@
 // # Files
 //
 // main.go has the list of commands, errors.go what is said about errors, connect.go how
-// database and server are reached. run.go starts runs, watch.go follows them, and play.go
-// makes events of the entries of a session. Each other file is a command or few.
+// the database is reached, dial.go how Temporal is. run.go starts runs, watch.go follows
+// them, and play.go makes events of the entries of a session. Each other file is a command
+// or few.
 //
 // # Output
 //

@@ -39,14 +39,18 @@ func (f *frontend) DescribeTaskQueue(context.Context, *workflowservice.DescribeT
 	return &workflowservice.DescribeTaskQueueResponse{Pollers: []*taskqueue.PollerInfo{{Identity: f.worker, LastAccessTime: timestamppb.New(time.Now().Add(-f.since))}}}, nil
 }
 
+func (*frontend) DescribeWorkflowExecution(context.Context, *workflowservice.DescribeWorkflowExecutionRequest) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	return nil, serviceerror.ToStatus(serviceerror.NewNotFound("no workflow")).Err()
+}
+
 // serve answers as a frontend on loopback.
-func (f *frontend) serve(t *testing.T) string {
+func (f *frontend) serve(t *testing.T, with ...grpc.ServerOption) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := grpc.NewServer()
+	s := grpc.NewServer(with...)
 	workflowservice.RegisterWorkflowServiceServer(s, f)
 	go func() { _ = s.Serve(listener) }() // until it is stopped
 	t.Cleanup(s.Stop)
