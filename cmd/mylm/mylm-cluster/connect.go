@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net/url"
 	"os"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"mylm/agent/durable/postgres"
 	"mylm/agent/durable/temporal"
+	"mylm/cmd/mylm/internal/cmdline"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
 )
@@ -34,6 +36,7 @@ func databaseFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Category: ofCluster, Name: "database", EnvVars: []string{databaseVariable}, Usage: "`ADDRESS` of the database, as psql takes it; what is left out comes from PGHOST, PGPASSWORD and the like"},
 		&cli.StringFlag{Category: ofCluster, Name: "tenant", EnvVars: []string{"MYLM_TENANT"}, Usage: "`NAME` of whom memory, sessions and runs belong to", Value: defaultTenant},
+		cmdline.Int(&cli.IntFlag{Category: ofCluster, Name: "connections", EnvVars: []string{"MYLM_DATABASE_CONNECTIONS"}, Usage: "maximum `NUMBER` of connections to the database", Value: 4}, 2, 0),
 	}
 }
 
@@ -75,7 +78,22 @@ func (c *cluster) open(ctx *cli.Context) (*postgres.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	return postgres.Open(ctx.Context, where)
+	return postgres.Open(ctx.Context, pooled(where, ctx.Int("connections")))
+}
+
+// pooled is an address with the maximum number of connections, which else grows with the
+// cores of a machine. One that the address names is left.
+func pooled(address string, n int) string {
+	most := fmt.Sprintf("pool_max_conns=%d", n)
+	switch {
+	case strings.Contains(address, "pool_max_conns="):
+		return address
+	case !strings.Contains(address, "://"):
+		return strings.TrimSpace(address + " " + most)
+	case strings.Contains(address, "?"):
+		return address + "&" + most
+	}
+	return address + "?" + most
 }
 
 func (c *cluster) migrate(ctx *cli.Context) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/urfave/cli/v2"
 	"go.temporal.io/api/serviceerror"
 	sdk "go.temporal.io/sdk/temporal"
@@ -46,6 +47,14 @@ var advice = []struct {
 	{journal.ErrNotFound, "mylm-cluster list lists the sessions of a tenant.", failure.ExitUsage, "not_found"},
 }
 
+// answers are what PostgreSQL says where it takes no connection, and what to do about it:
+// https://www.postgresql.org/docs/current/errcodes-appendix.html
+var answers = []struct{ code, name, hint string }{
+	{"53300", "busy", "Each process takes as many as --connections or MYLM_DATABASE_CONNECTIONS says: lower that, raise max_connections of the server (or the\n" +
+		"CONNECTION LIMIT of the role or database), or put PgBouncer between."},
+	{"57P03", "unreachable", "The server is starting, stopping or recovering: try again in a moment."},
+}
+
 // explained is an error with its exit code, and with what to do about it.
 func explained(ctx context.Context, err error) *failure.Error {
 	var f *failure.Error
@@ -58,6 +67,14 @@ func explained(ctx context.Context, err error) *failure.Error {
 	for _, row := range advice {
 		if errors.Is(err, row.is) {
 			return &failure.Error{Code: row.code, Name: row.name, Err: err, Hint: row.hint}
+		}
+	}
+	var answer *pgconn.PgError
+	if errors.As(err, &answer) {
+		for _, row := range answers {
+			if answer.Code == row.code {
+				return &failure.Error{Code: failure.ExitUnreachable, Name: row.name, Err: err, Hint: row.hint}
+			}
 		}
 	}
 	if f := explainTemporal(err); f != nil {

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"mylm/agent/durable/pgtest"
+)
+
+// A process takes four connections, or as many as are named.
+func TestPooled(t *testing.T) {
+	for _, tt := range []struct {
+		address string
+		want    int32
+	}{
+		{"", 7},
+		{"host=/tmp dbname=mylm", 7},
+		{"postgres://mylm@127.0.0.1/mylm", 7},
+		{"postgresql://mylm@127.0.0.1/mylm?sslmode=disable", 7},
+		{"postgres://mylm@127.0.0.1/mylm?pool_max_conns=3", 3},
+		{"host=/tmp pool_max_conns=3", 3},
+	} {
+		if c, err := pgxpool.ParseConfig(pooled(tt.address, 7)); err != nil || c.MaxConns != tt.want {
+			t.Errorf("%q: %v, %v", tt.address, c, err)
+		}
+	}
+}
+
+// starting answers as a PostgreSQL that starts.
+func starting(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			server := pgproto3.NewBackend(conn, conn)
+			if _, err := server.ReceiveStartupMessage(); err == nil {
+				server.Send(&pgproto3.ErrorResponse{Severity: "FATAL", Code: "57P03", Message: "the database system is starting up"})
+				_ = server.Flush()
+			}
+			_ = conn.Close()
+		}
+	}()
+	return "postgres://mylm@" + listener.Addr().String() + "/mylm?sslmode=disable"
+}
+
+// A PostgreSQL that takes no connection is waited for, or needs room.
+func TestNoConnection(t *testing.T) {
+	full := pgtest.Database(t)
+	t.Setenv("MYLM_DATABASE", full)
+	if _, messages, code := run(t, "migrate"); code != 0 {
+		t.Fatal(messages)
+	}
+	pgtest.Administer(t, full, "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I CONNECTION LIMIT 0', current_database()); END $$")
+	for _, tt := range []struct {
+		address string
+		want    []string
+	}{
+		{full, []string{"too many connections", "MYLM_DATABASE_CONNECTIONS", "max_connections"}},
+		{starting(t), []string{"starting up", "try again in a moment"}},
+	} {
+		t.Setenv("MYLM_DATABASE", tt.address)
+		for _, command := range []string{"list", "migrate"} {
+			_, messages, code := run(t, command)
+			if code != 3 {
+				t.Errorf("%s: exit code %d", command, code)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(messages, want) {
+					t.Errorf("%s: stderr lacks %q:\n%s", command, want, messages)
+				}
+			}
+		}
+	}
+	if _, messages, code := run(t, "list", "--connections", "1"); code != 2 || !strings.Contains(messages, "at least 2") {
+		t.Errorf("%d: %s", code, messages)
+	}
+}
