@@ -51,7 +51,7 @@ func temporalFlags() []cli.Flag {
 	return join(databaseFlags(),
 		&cli.StringFlag{Category: ofCluster, Name: "temporal", EnvVars: []string{"MYLM_TEMPORAL"}, Usage: "`HOST:PORT` of Temporal; what is left out, TLS and an API key come from TEMPORAL_ADDRESS, TEMPORAL_API_KEY and the like", DefaultText: defaultTemporal},
 		&cli.StringFlag{Category: ofCluster, Name: "namespace", EnvVars: []string{"MYLM_TEMPORAL_NAMESPACE"}, Usage: "`NAME` of Temporal's namespace", DefaultText: client.DefaultNamespace},
-		&cli.StringFlag{Category: ofCluster, Name: "queue", EnvVars: []string{"MYLM_TASK_QUEUE"}, Usage: "`NAME` of the task queue that workers take runs from", Value: "mylm"},
+		&cli.StringFlag{Category: ofCluster, Name: "queue", EnvVars: []string{"MYLM_TASK_QUEUE"}, Usage: "`NAME` of the task queue that workers take runs from, which is NAME/TENANT", Value: "mylm"},
 	)
 }
 
@@ -176,9 +176,4 @@ func (c *cluster) connect(ctx *cli.Context) (_ *link, err error) {
 }
 
 // queueOf is the task queue of a tenant: a worker keeps the sessions of one.
-func queueOf(queue, tenant string) string {
-	if tenant == defaultTenant {
-		return queue
-	}
-	return queue + "/" + tenant
-}
+func queueOf(queue, tenant string) string { return queue + "/" + tenant }

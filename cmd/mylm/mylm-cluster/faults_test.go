@@ -123,7 +123,7 @@ func TestFaultsSayWhatToDo(t *testing.T) {
 
 // The queue of a tenant is its own, and that of nobody else.
 func TestQueueOf(t *testing.T) {
-	for _, tt := range []struct{ tenant, want string }{{"default", "q"}, {"a", "q/a"}} {
+	for _, tt := range []struct{ tenant, want string }{{"default", "q/default"}, {"a", "q/a"}} {
 		if got := queueOf("q", tt.tenant); got != tt.want {
 			t.Errorf("%s: %s", tt.tenant, got)
 		}

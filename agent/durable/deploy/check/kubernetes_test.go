@@ -38,6 +38,7 @@ import (
 	internalpolicy "k8s.io/kubernetes/pkg/apis/policy"
 	_ "k8s.io/kubernetes/pkg/apis/policy/install"
 	policyvalidation "k8s.io/kubernetes/pkg/apis/policy/validation"
+	"k8s.io/kubernetes/third_party/forked/golang/expansion"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
@@ -208,7 +209,7 @@ func triggers(t *testing.T, text string) error {
 func TestKubernetes(t *testing.T) {
 	var kinds []string
 	objects := map[string]runtime.Object{}
-	var target string
+	var target, queue string
 	for _, text := range manifests(t) {
 		var head struct{ meta.TypeMeta }
 		if err := yaml.Unmarshal([]byte(text), &head); err != nil {
@@ -220,12 +221,15 @@ func TestKubernetes(t *testing.T) {
 				t.Errorf("%v\n%s", err, text)
 			}
 			var o struct {
-				Spec struct{ ScaleTargetRef struct{ Name string } }
+				Spec struct {
+					ScaleTargetRef struct{ Name string }
+					Triggers       []struct{ Metadata map[string]string }
+				}
 			}
 			if err := yaml.Unmarshal([]byte(text), &o); err != nil {
 				t.Fatal(err)
 			}
-			target = o.Spec.ScaleTargetRef.Name
+			target, queue = o.Spec.ScaleTargetRef.Name, o.Spec.Triggers[0].Metadata["taskQueueFromEnv"]
 			continue
 		}
 		o, err := check(text)
@@ -259,6 +263,16 @@ func TestKubernetes(t *testing.T) {
 	settings := objects["ConfigMap"].(*core.ConfigMap)
 	if c.EnvFrom[0].ConfigMapRef.Name != settings.Name || c.EnvFrom[1].SecretRef == nil {
 		t.Errorf("a worker gets its settings from %v, and not from %s and a secret", c.EnvFrom, settings.Name)
+	}
+	for _, tenant := range []string{"default", "team-a"} { // KEDA makes the variables of the container as Kubernetes does
+		variables := maps.Clone(settings.Data)
+		variables["MYLM_TENANT"] = tenant
+		for _, v := range c.Env {
+			variables[v.Name] = expansion.Expand(v.Value, expansion.MappingFuncFor(variables))
+		}
+		if got := variables[queue]; got != "mylm/"+tenant {
+			t.Errorf("KEDA looks at the queue %q of the tenant %s", got, tenant)
+		}
 	}
 	for name := range settings.Data {
 		if strings.Contains(name, "PASSWORD") {
