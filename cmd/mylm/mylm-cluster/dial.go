@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,7 +70,7 @@ func (c *cluster) dial(ctx context.Context, o client.Options) (client.Client, er
 // What to do about faults of TLS.
 const (
 	otherName = "TEMPORAL_TLS_SERVER_NAME is the name that its certificate must have, if that is not the host of the address."
-	noCert    = "It wants a certificate of an authority that it knows: TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH name the files."
+	noCert    = "It may want a certificate of an authority that it knows: TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH name the files."
 )
 
 // handshakes are faults of TLS, by what gRPC's text about them has in it.
@@ -81,6 +82,10 @@ var handshakes = []struct{ text, hint string }{
 	{"x509: cannot validate certificate for", otherName},
 	{"remote error: tls:", noCert},
 }
+
+// ended is in the texts of connections that the other side ended: what it said about it is
+// lost if more was sent meanwhile.
+var ended = []string{"error reading server preface", "EOF", "broken pipe", "connection reset", "forcibly closed"}
 
 // refused is why Temporal cannot be used, with what to do about it.
 func refused(err error, o client.Options) error {
@@ -96,7 +101,7 @@ func refused(err error, o client.Options) error {
 			WithHint("TEMPORAL_API_KEY is the key, TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH name a certificate: one that is valid, and may use this namespace.")
 	}
 	hint := "Is it running there? For a try on this machine: temporal server start-dev\n--temporal or MYLM_TEMPORAL names another address, the host and port of its frontend."
-	if strings.Contains(err.Error(), "error reading server preface") { // it ended the connection
+	if slices.ContainsFunc(ended, func(text string) bool { return strings.Contains(err.Error(), text) }) {
 		hint = "It may speak TLS: set TEMPORAL_TLS=true."
 		if o.ConnectionOptions.TLS != nil {
 			hint = noCert
