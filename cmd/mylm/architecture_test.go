@@ -6,7 +6,6 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -151,30 +150,6 @@ func TestImports(t *testing.T) {
 			if ours && !allowed(r, f.dir, target) {
 				t.Errorf("%s imports mylm/%s, but may import %v: %s", f.path, target, r.may, r.reason)
 			}
-		}
-	}
-}
-
-// text/template finds methods by name, and a program that can do that keeps every
-// exported method of every type: 2.4 MB. urfave/cli imports it for its own help;
-// as long as nothing reaches that, the linker leaves it out. It also imports a
-// Markdown parser, which every start would set up; go.mod replaces that.
-func TestLeftOut(t *testing.T) {
-	t.Parallel()
-	program := filepath.Join(t.TempDir(), "mylm")
-	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	symbols, err := exec.Command("go", "tool", "nm", program).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(symbols), "main.newApp") {
-		t.Fatal("go tool nm lists no symbols of the command")
-	}
-	for _, name := range []string{"text/template.(*Template).Execute", "html/template.(*Template).Execute", "reflect.Value.MethodByName", "russross/blackfriday"} {
-		if strings.Contains(string(symbols), name) {
-			t.Errorf("the command links %s", name)
 		}
 	}
 }

@@ -117,6 +117,7 @@ mylm resume --yes; echo "exit $?"; cat made`
 // An exam whose disk is full ends with what was reached, wherever it was, and goes on
 // once there is room.
 func TestExamOnFullDisk(t *testing.T) {
+	slow(t)
 	suite, err := os.Stat("../../agent/eval/suites/core.yaml")
 	if err != nil {
 		t.Fatal(err)

@@ -302,6 +302,7 @@ func TestNarrowExam(t *testing.T) {
 
 // What ends an exam early is reported with what was reached, and how to go on.
 func TestEvalStops(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	o := newSchool(t, evaltest.Student{Suite: eval.Core(), P: 1})
 	h := newHome(t, o.placed)
@@ -385,6 +386,7 @@ func TestEvalRefused(t *testing.T) {
 // All forms are examined with one model, through the server's wire: each prompt, and
 // what the model sees of its own calls, is in the form of its exam.
 func TestEvalForms(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	o := newSchool(t, evaltest.Student{Suite: eval.Smoke(), P: 1})
 	var mu sync.Mutex
@@ -578,6 +580,7 @@ func (h *home) configure(text string) {
 // The form that is better beyond chance is set in the configuration, if that is asked
 // for, and holds from then on.
 func TestEvalSave(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	const good = "<tool_call>\n{"
 	exams, suite := wordSuite(t, 8)
@@ -666,6 +669,7 @@ func TestEvalSave(t *testing.T) {
 // With form = auto a session has the form that the model's template shows when it
 // begins, and keeps it whatever the template becomes.
 func TestFormAuto(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	o := newPlaced(t, "Hello.")
 	var mu sync.Mutex
@@ -709,6 +713,7 @@ func TestFormAuto(t *testing.T) {
 // A changed template is examined beside the default one, and compared. It sees the
 // tools one by one, in every notation, and can show them as it likes.
 func TestEvalPrompt(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	o := newSchool(t, evaltest.Student{Suite: eval.Smoke()})
 	var own []string

@@ -40,6 +40,7 @@ func wordSuite(t *testing.T, n int) (text string, s *eval.Suite) {
 // Nothing is concluded from the forms, and nothing saved, while the exam of one of them was
 // stopped, also if each of its tasks was asked; and the list, the report and JSON say so.
 func TestStoppedForms(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	exams, suite := wordSuite(t, 8)
 	o := newSchool(t, evaltest.Student{Suite: suite})
@@ -94,6 +95,7 @@ func TestStoppedForms(t *testing.T) {
 // one that passes most is named. A form that has no place in the configuration is not
 // advised.
 func TestFormsOfTwo(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	exams, suite := wordSuite(t, 12)
 	o := newSchool(t, evaltest.Student{Suite: suite})
@@ -155,6 +157,7 @@ func TestFormsOfTwo(t *testing.T) {
 // An exam without an outcome is compared with none, and what no exam can have in its file
 // is damage.
 func TestOddExams(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	h := newHome(t, newSchool(t, evaltest.Student{Suite: eval.Smoke(), P: 1}).placed)
 	for range 2 {
@@ -193,6 +196,7 @@ func TestOddExams(t *testing.T) {
 
 // The prompt of an exam is for the window that the model had when it began.
 func TestResumedWindow(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	o := newSchool(t, evaltest.Student{Suite: eval.Smoke(), P: 1})
 	handler := o.placed.served()
@@ -231,6 +235,7 @@ func TestResumedWindow(t *testing.T) {
 
 // The report says how many tasks another version of mylm asked than began the exam.
 func TestResumedByAnotherVersion(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	h := newHome(t, newSchool(t, evaltest.Student{Suite: eval.Smoke(), P: 1}).placed)
 	h.run("eval", "-m", "m", "--suite", "smoke", "--budget", "1")

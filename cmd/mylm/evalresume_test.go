@@ -52,6 +52,7 @@ func (o *school) requests(t *testing.T) (taken func() []asksFor) {
 // A series of exams is resumed as it was begun, each exam with the settings of its own
 // model, also those that were not begun, whatever the configuration has become.
 func TestResumedSeries(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	o := newSchool(t, evaltest.Student{Suite: eval.Smoke(), P: 1})
 	taken := o.requests(t)
@@ -96,6 +97,7 @@ func TestResumedSeries(t *testing.T) {
 
 // The forms are compared with the one that was set when the series began.
 func TestResumedForms(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	o := newSchool(t, evaltest.Student{Suite: eval.Smoke(), P: 1})
 	h := newHome(t, o.placed)
@@ -156,6 +158,7 @@ func TestExamKeepsSettings(t *testing.T) {
 // An exam goes on with the system prompt that it began with, that of a profile too, and
 // exams with two of them can be told apart.
 func TestResumedIdentity(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	o := newSchool(t, evaltest.Student{Suite: eval.Smoke(), P: 1})
 	taken := o.requests(t)
@@ -186,6 +189,7 @@ func TestResumedIdentity(t *testing.T) {
 
 // Times for waiting are those that the exam began with; only flags change them.
 func TestResumedTimes(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	h := newHome(t, newSchool(t, evaltest.Student{Suite: eval.Smoke(), P: 1}).placed)
 	for _, began := range [][]string{nil, {"--step-timeout", "20m"}} {
@@ -206,6 +210,7 @@ func TestResumedTimes(t *testing.T) {
 // An exam does not go on with another model than it began with, whatever its name stands
 // for now. Only a flag says that the server has moved.
 func TestResumedModel(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	o := newSchool(t, evaltest.Student{Suite: eval.Smoke(), P: 1})
 	other := newSchool(t, o.Student)
