@@ -214,15 +214,15 @@ func (c *cluster) detached(ctx *cli.Context, id string) error {
 func (c *cluster) checkWorkers(ctx *cli.Context, l *link) error {
 	limited, cancel := context.WithTimeout(ctx.Context, dialWithin)
 	defer cancel()
-	same, other, version, err := l.workers(limited)
+	all, err := l.crew(limited)
 	switch {
 	case err != nil:
 		return err
-	case same == 0 && other > 0:
+	case all.same == 0 && all.other > 0:
 		return &failure.Error{Code: failure.ExitUsage, Name: "version",
-			Err:  fmt.Errorf("the workers of the queue %s have another version: %s of the loop, this one has %d", l.queue, term.Printable(version), loopVersion),
+			Err:  fmt.Errorf("the workers of the queue %s have another version: %s of the loop, this one has %d", l.queue, term.Printable(all.version), loopVersion),
 			Hint: "Use the mylm-cluster of the workers, or name the queue of workers like this one: --queue or MYLM_TASK_QUEUE."}
-	case same == 0 && !ctx.Bool("quiet"):
+	case all.same == 0 && !ctx.Bool("quiet"):
 		c.screen.Dim(fmt.Sprintf("mylm-cluster: no worker takes runs from the queue %s yet: the run waits for one (mylm-cluster worker)", l.queue))
 	}
 	return nil

@@ -37,6 +37,7 @@ type stats struct {
 	Waiting  int              `json:"waiting"` // runs with a call that waits for a decision
 	Asked    int              `json:"asked"`   // running ones that were asked whether one waits
 	Workers  int              `json:"workers"`
+	Settings int              `json:"settings"` // different ones that the workers have
 	Backlog  backlog          `json:"backlog"`
 	Sessions map[string]int   `json:"sessions"` // by state
 	Memories int              `json:"memories"`
@@ -73,8 +74,12 @@ func (c *cluster) stats(ctx *cli.Context, l *link) (err error) {
 	if int64(s.Asked) < s.Runs["running"] {
 		waiting = fmt.Sprintf("%d of the %d runs that were asked", s.Waiting, s.Asked)
 	}
+	workers := term.Plural(s.Workers, "worker")
+	if s.Settings > 1 {
+		workers += fmt.Sprintf(" with %d different settings", s.Settings)
+	}
 	c.screen.Answer(fmt.Sprintf("queue %s: %s, a backlog of %d and %d (runs, calls)\nruns: %s\nwaiting for a decision: %s\nsessions: %s\nmemories: %d\n",
-		term.Printable(s.Queue), term.Plural(s.Workers, "worker"), s.Backlog.Workflow, s.Backlog.Activity, counted(s.Runs), waiting, counted(s.Sessions), s.Memories))
+		term.Printable(s.Queue), workers, s.Backlog.Workflow, s.Backlog.Activity, counted(s.Runs), waiting, counted(s.Sessions), s.Memories))
 	return nil
 }
 
@@ -104,9 +109,11 @@ func (l *link) counts(ctx context.Context, s *stats) error {
 			s.Runs[strings.ToLower(status)] = g.GetCount()
 		}
 	}
-	if s.Workers, _, _, err = l.workers(ctx); err != nil {
+	all, err := l.crew(ctx)
+	if err != nil {
 		return err
 	}
+	s.Workers, s.Settings = all.same, len(all.settings)
 	for of, n := range map[enums.TaskQueueType]*int64{enums.TASK_QUEUE_TYPE_WORKFLOW: &s.Backlog.Workflow, enums.TASK_QUEUE_TYPE_ACTIVITY: &s.Backlog.Activity} {
 		d, err := l.pollers(ctx, of)
 		if err != nil {

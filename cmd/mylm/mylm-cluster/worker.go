@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -96,8 +99,12 @@ func (c *cluster) workFor(ctx *cli.Context, l *link, loaded *config.Config) erro
 		return err
 	}
 	defer health.close()
+	settings := digest(loaded, made.Model.Name)
+	if err := c.checkSettings(ctx.Context, l, settings); err != nil {
+		return err
+	}
 	fatal := make(chan error, 1)
-	w := worker.New(l.Client, l.queue, worker.Options{WorkerStopTimeout: stopWithin, Identity: identity(), OnFatalError: func(err error) {
+	w := worker.New(l.Client, l.queue, worker.Options{WorkerStopTimeout: stopWithin, Identity: identity() + " " + settings, OnFatalError: func(err error) {
 		select {
 		case fatal <- err:
 		default: // the first says why
@@ -130,37 +137,66 @@ func (l *link) pollers(ctx context.Context, of enums.TaskQueueType) (*workflowse
 // present is how long ago a worker may have asked for work: each asks once a minute.
 const present = 70 * time.Second
 
-// workers counts the workers of the queue that have this version of the loop, and others.
-func (l *link) workers(ctx context.Context) (same, other int, version string, err error) {
+// crew are the workers of a queue.
+type crew struct {
+	same, other int            // of this version of the loop, and of another
+	version     string         // one of the others
+	settings    map[string]int // of those of this version, by the digest
+}
+
+// crew asks Temporal for the workers of the queue.
+func (l *link) crew(ctx context.Context) (c crew, err error) {
 	d, err := l.pollers(ctx, enums.TASK_QUEUE_TYPE_WORKFLOW)
-	if err != nil {
-		return 0, 0, "", err
-	}
+	c.settings = map[string]int{}
 	for _, p := range d.GetPollers() {
-		theirs, _, ok := strings.Cut(strings.TrimPrefix(p.GetIdentity(), identityPrefix), " ")
+		words := strings.Fields(p.GetIdentity()) // see identity
+		version, ours := strings.CutPrefix(p.GetIdentity(), identityPrefix)
+		version, _, _ = strings.Cut(version, " ")
 		switch {
 		case time.Since(p.GetLastAccessTime().AsTime()) > present:
-		case ok && strings.HasPrefix(p.GetIdentity(), identityPrefix) && theirs == strconv.Itoa(loopVersion):
-			same++
+		case ours && version == strconv.Itoa(loopVersion):
+			c.same++
+			c.settings[words[len(words)-1]]++
 		default:
-			other++
-			if version = "unknown"; strings.HasPrefix(p.GetIdentity(), identityPrefix) {
-				version = theirs
+			c.other++
+			if c.version = "unknown"; ours {
+				c.version = version
 			}
 		}
 	}
-	return same, other, version, nil
+	return c, err
+}
+
+// digest is of the settings by which a run is done: two workers that have another do it
+// differently. Where a model is reached is no such setting, and which it is is.
+func digest(c *config.Config, model string) string {
+	held := config.Held(c.Settings, workerSettings()...)
+	delete(held, "host")
+	held["model"], held["workspace"], held["deny"] = model, c.Workspace, fmt.Sprint(config.Deny.Of(c.Settings))
+	text, _ := json.Marshal(held) // texts
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:4])
+}
+
+// checkSettings says that other workers of the queue have other settings.
+func (c *cluster) checkSettings(ctx context.Context, l *link, own string) error {
+	all, err := l.crew(ctx)
+	if n := all.same - all.settings[own]; n > 0 {
+		c.screen.Say(fmt.Sprintf("mylm-cluster: %s of the queue %s: other settings than here. Which model answers, and what a tool may do, depends on who takes a call (one that was stopped counts for another minute)",
+			term.Plural(n, "worker"), term.Printable(l.queue)))
+	}
+	return err
 }
 
 // sameVersion is an error if workers of another version are there: they could not go on
 // with each other's runs.
 func (l *link) sameVersion(ctx context.Context) error {
-	_, other, version, err := l.workers(ctx)
-	if err != nil || other == 0 {
+	all, err := l.crew(ctx)
+	if err != nil || all.other == 0 {
 		return err
 	}
 	return &failure.Error{Code: failure.ExitUsage, Name: "version",
-		Err: fmt.Errorf("the queue %s has %s of another version: they have version %s of the loop, this one has %d", term.Printable(l.queue), term.Plural(other, "worker"), term.Printable(version), loopVersion),
+		Err: fmt.Errorf("the queue %s has %s of another version: they have version %s of the loop, this one has %d", term.Printable(l.queue), term.Plural(all.other, "worker"), term.Printable(all.version), loopVersion),
 		Hint: "Give this version a queue of its own (--queue or MYLM_TASK_QUEUE), also where runs are started, and stop the others when their runs have ended.\n" +
 			"One that was stopped counts for another minute."}
 }
