@@ -154,11 +154,35 @@ func explain(ctx context.Context, err error) error {
 	if meaning == nil && code(err) == "" && errors.As(err, &connecting) {
 		meaning = ErrUnreachable
 	}
-	if meaning == nil {
-		return err
+	if meaning != nil {
+		err = fmt.Errorf("%w: %w", meaning, err)
 	}
-	return fmt.Errorf("%w: %w", meaning, err)
+	if stays(code(err)) {
+		err = permanent{err}
+	}
+	return err
 }
+
+// stays reports whether a statement that fails with a code does so again: its data cannot
+// be kept, or the schema or the rights of the role are not those that it needs. Whatever
+// keeps a program from connecting passes when it is put right, without a statement lost.
+func stays(code string) bool {
+	for _, class := range []string{"22", "23", "42", "54"} { // data, constraints, names and rights, limits of the program
+		if strings.HasPrefix(code, class) {
+			return true
+		}
+	}
+	return false
+}
+
+// permanent is an error that stays: who waits for the database need not wait for this.
+type permanent struct{ error }
+
+// Unwrap returns the error.
+func (p permanent) Unwrap() error { return p.error }
+
+// Permanent reports that the statement fails again.
+func (permanent) Permanent() bool { return true }
 
 // errText is another one.
 var errText = errors.New("PostgreSQL has no text, and no id, with a NUL or with bytes that are not UTF-8")

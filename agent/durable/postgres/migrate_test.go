@@ -187,3 +187,27 @@ func TestConnectionsLost(t *testing.T) {
 		}
 	}
 }
+
+// An error that comes again is told apart from that of a server which is away.
+func TestPermanent(t *testing.T) {
+	address := migrated(t)
+	record := sessions(t, open(t, address), "t")
+	try := func() (stays bool, err error) {
+		err = record.Append(t.Context(), agent.Entry{Session: "s", Seq: 1, Time: time.Now(), Payload: agent.PromptEntry{Text: "x"}})
+		var p interface{ Permanent() bool }
+		return errors.As(err, &p) && p.Permanent(), err
+	}
+	pgtest.Administer(t, address, "ALTER TABLE entries OWNER TO CURRENT_USER")
+	if stays, err := try(); !stays {
+		t.Errorf("without the rights: %v", err)
+	}
+	pgtest.Administer(t, address, "ALTER TABLE entries RENAME TO others")
+	if stays, err := try(); !stays || !errors.Is(err, postgres.ErrOlder) {
+		t.Errorf("without the table: %v", err)
+	}
+	nobody, err := postgres.Open(t.Context(), "host=127.0.0.1 port=1 connect_timeout=1")
+	var p interface{ Permanent() bool }
+	if nobody != nil || err == nil || errors.As(err, &p) {
+		t.Errorf("without a server: %v", err)
+	}
+}

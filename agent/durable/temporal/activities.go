@@ -84,13 +84,51 @@ func (r *reply) add(c providers.Chunk) {
 	}
 }
 
+// Types of the errors that say how far an activity came.
+const (
+	notRun      = "not_run"      // the call cannot be made, and was not
+	notRecorded = "not_recorded" // nothing was done: the database could not take the entries
+	unread      = "unread"       // the same: what the activity is given could not be read
+)
+
+// begin appends what a call begins with. If the database is away, the workflow waits for it.
+func (r *Runs) begin(ctx context.Context, in entries) (s *agent.Session, begun bool, err error) {
+	limited, cancel := context.WithTimeout(ctx, appendWithin)
+	defer cancel()
+	if s, begun, err = r.append(limited, in); err != nil && !final(err) {
+		err = sdk.NewNonRetryableApplicationError(err.Error(), notRecorded, err)
+	}
+	return s, begun, err
+}
+
+// final reports whether an error says that trying again does not help.
+func final(err error) bool {
+	var failed *sdk.ApplicationError
+	return errors.As(err, &failed) && failed.NonRetryable()
+}
+
+// judged is an error of the store, final if it stays: also that of a database which is not
+// the one that this program works with, or denies it what it needs.
+func judged(err error) error {
+	var p interface{ Permanent() bool }
+	switch {
+	case err == nil || final(err):
+		return err
+	case errors.Is(err, journal.ErrDamaged), errors.Is(err, journal.ErrNewer), errors.Is(err, journal.ErrNotBegun):
+		return refused(err)
+	case errors.As(err, &p) && p.Permanent():
+		return refused(fmt.Errorf("%w. Trying again does not help: put it right, and then continue the session with a new run", err))
+	}
+	return err
+}
+
 // append brings a session up to these entries, some of which an earlier attempt may have
 // appended, and returns it. Begun reports whether the last of them was there.
 func (r *Runs) append(ctx context.Context, in entries) (s *agent.Session, begun bool, err error) {
 	if all, known := r.recent.get(in.Session); known {
 		s, begun, err = r.extend(ctx, in, all)
 		if err == nil || !errors.Is(err, journal.ErrInUse) {
-			return s, begun, err
+			return s, begun, judged(err)
 		}
 		r.recent.drop(in.Session) // another worker has written to it since
 	}
@@ -98,14 +136,14 @@ func (r *Runs) append(ctx context.Context, in entries) (s *agent.Session, begun 
 	switch s, err = r.store.Open(ctx, in.Session); {
 	case errors.Is(err, journal.ErrNotFound):
 	case err != nil:
-		return nil, false, err
+		return nil, false, judged(err)
 	default:
 		all = s.Entries()
 	}
 	if s, begun, err = r.extend(ctx, in, all); errors.Is(err, journal.ErrNotFound) {
 		err = refused(err) // it was deleted
 	}
-	return s, begun, err
+	return s, begun, judged(err)
 }
 
 // extend is append for a session that has these entries, or did when it was read.
@@ -141,10 +179,8 @@ func (r *Runs) open(ctx context.Context, session string) ([]agent.Entry, error) 
 		return s.Outline(), nil
 	case errors.Is(err, journal.ErrNotFound):
 		return nil, nil
-	case errors.Is(err, journal.ErrDamaged), errors.Is(err, journal.ErrNewer):
-		return nil, refused(err)
 	default:
-		return nil, err
+		return nil, judged(err)
 	}
 }
 
@@ -157,7 +193,7 @@ func (r *Runs) record(ctx context.Context, in entries) error {
 // loop's to judge.
 func (r *Runs) model(ctx context.Context, in modelInput) (got reply, err error) {
 	defer beat(ctx)()
-	s, _, err := r.append(ctx, in.entries)
+	s, _, err := r.begin(ctx, in.entries)
 	if err != nil {
 		return got, err
 	}
@@ -191,10 +227,10 @@ func (r *Runs) model(ctx context.Context, in modelInput) (got reply, err error) 
 // unknown.
 func (r *Runs) tool(ctx context.Context, in toolInput) (tools.Outcome, error) {
 	defer beat(ctx)()
-	s, begun, err := r.append(ctx, in.entries)
+	s, begun, err := r.begin(ctx, in.entries)
 	switch {
 	case err != nil:
-		return tools.Outcome{}, sdk.NewApplicationErrorWithCause(err.Error(), notRun, err)
+		return tools.Outcome{}, err
 	case begun && !in.Request.Effect.OnlyReads():
 		return tools.Outcome{Error: r.unknown, Unknown: true}, nil
 	}
@@ -207,6 +243,9 @@ func (r *Runs) tool(ctx context.Context, in toolInput) (tools.Outcome, error) {
 
 // withTool is an agent that has a tool, as it is for a session.
 func (r *Runs) withTool(s *agent.Session, name string) (*agent.Agent, error) {
+	if r.opts.Tools.Lookup(name) == nil { // the run has it since a time when workers had
+		return nil, fmt.Errorf("the worker has no tool %s", name)
+	}
 	if r.Tools == nil {
 		return r.agent, nil
 	}
@@ -224,9 +263,6 @@ func (r *Runs) withTool(s *agent.Session, name string) (*agent.Agent, error) {
 	}
 	return agent.New(o)
 }
-
-// notRun is the type of the error of a call whose entries could not be appended.
-const notRun = "not_run"
 
 // ending is the result of a run, but for what its session holds.
 type ending struct {
@@ -247,11 +283,17 @@ func (r *Runs) ended(ctx context.Context, in ending) error {
 	return r.Ended(ctx, s, in.Result)
 }
 
+// infoWithin is how long a backend has to report its window, which is not essential.
+const infoWithin = 3 * time.Second
+
 func (r *Runs) info(ctx context.Context, in entries) (providers.Info, error) {
-	s, _, err := r.append(ctx, in)
+	defer beat(ctx)()
+	s, _, err := r.begin(ctx, in)
 	if err != nil {
 		return providers.Info{}, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, infoWithin)
+	defer cancel()
 	return r.agent.Effects(s).Info(ctx)
 }
 

@@ -139,8 +139,12 @@ type rule struct {
 	run      time.Duration // one attempt
 	beat     time.Duration // heartbeats; 0: none
 	attempts int32         // 0: until it succeeds
+	pause    time.Duration // the longest between two
 	settle   bool          // a cancelled one is waited for
 }
+
+// appendWithin is how long the database may take for the entries that a call begins with.
+const appendWithin = 30 * time.Second
 
 // beatWithin is the time within which a worker shows that it lives, and learns of a
 // cancellation: the SDK sends at most one heartbeat in four fifths of it.
@@ -152,27 +156,35 @@ var (
 	// The agent has limits for silence, and heartbeats show that the worker lives: one
 	// attempt ends late only if a model writes for a day. Twelve attempts wait for about
 	// a minute, which is the agent's own patience with a backend that is busy.
-	modelActivity = rule{"mylm.model", 24 * time.Hour, beatWithin, 12, false}
+	modelActivity = rule{"mylm.model", 24 * time.Hour, beatWithin, 12, soon, false}
 	// Repeating what only reads changes nothing. Five attempts outlive the loss of some
 	// workers, and end if the tool itself kills them. The tool's own time comes on top.
-	readActivity = rule{"mylm.tool", 10 * time.Second, beatWithin, 5, true}
+	readActivity = rule{"mylm.tool", time.Minute, beatWithin, 5, soon, true}
 	// What writes or runs is never repeated. It is waited for when the run is
 	// cancelled, so that what it did is recorded.
-	effectActivity = rule{"mylm.tool", 10 * time.Second, beatWithin, 1, true}
+	effectActivity = rule{"mylm.tool", time.Minute, beatWithin, 1, soon, true}
 	// The run goes on without an answer.
-	infoActivity = rule{"mylm.info", 3 * time.Second, 0, 1, false}
-	// A run waits for the database with what it continues.
-	openActivity = rule{"mylm.open", time.Minute, 0, 0, false}
-	// Without its record a run has no end.
-	recordActivity = rule{"mylm.record", time.Minute, 0, 0, false}
+	infoActivity = rule{"mylm.info", time.Minute, beatWithin, 1, soon, false}
+	// A run waits for the database with what it continues, for days if need be.
+	openActivity = rule{"mylm.open", time.Minute, 0, 0, late, false}
+	// Without its record a run has no end. The others do not wait for the database: where
+	// they cannot record what they begin with, the run waits with this one, and has them
+	// done then.
+	recordActivity = rule{"mylm.record", time.Minute, 0, 0, late, false}
 	// It may embed what the run leaves. An answer does not wait for it for ever.
-	endedActivity = rule{"mylm.ended", 5 * time.Minute, beatWithin, 5, false}
+	endedActivity = rule{"mylm.ended", 5 * time.Minute, beatWithin, 5, soon, false}
+)
+
+// The longest pauses between two attempts: for a backend, and for a database that is away.
+const (
+	soon = 8 * time.Second
+	late = 30 * time.Second
 )
 
 // in applies the rule, with time that comes on top.
 func (r rule) in(ctx workflow.Context, more time.Duration) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: r.run + more, HeartbeatTimeout: r.beat, WaitForCancellation: r.settle,
-		RetryPolicy: &sdk.RetryPolicy{InitialInterval: 500 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 8 * time.Second, MaximumAttempts: r.attempts},
+		RetryPolicy: &sdk.RetryPolicy{InitialInterval: 500 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: r.pause, MaximumAttempts: r.attempts},
 	})
 }

@@ -151,8 +151,11 @@ func (e *effects) open(in Input) (*agent.Session, error) {
 
 // refused is an error that trying again does not help.
 func refused(err error) error {
-	return sdk.NewNonRetryableApplicationError(err.Error(), "session", err)
+	return sdk.NewNonRetryableApplicationError(err.Error(), refusal, err)
 }
+
+// refusal is the type of such errors.
+const refusal = "session"
 
 // follow ranges over a run. When the history is long it leaves the run as a turn begins,
 // but the first, so that the next execution resumes it there.
@@ -217,24 +220,65 @@ func (e *effects) flush() error {
 	}
 	ctx, cancel := workflow.NewDisconnectedContext(e.ctx)
 	defer cancel()
-	err := workflow.ExecuteActivity(recordActivity.in(ctx, 0), recordActivity.name, e.entries()).Get(ctx, nil)
+	return e.record(ctx, len(e.pending))
+}
+
+// record appends the first of the entries that are pending, and waits for the database.
+func (e *effects) record(ctx workflow.Context, n int) error {
+	in := newEntries(e.session, e.pending[:n], e.last-len(e.pending)+n)
+	err := workflow.ExecuteActivity(recordActivity.in(ctx, 0), recordActivity.name, in).Get(ctx, nil)
 	if err == nil {
-		e.pending = nil
+		e.pending = e.pending[n:]
 	}
 	return err
 }
 
-// do has an activity done. If the workflow was cancelled, so is the run.
-func (e *effects) do(rule rule, more time.Duration, result, input any) error {
-	if e.leaving {
-		return context.Canceled
+// do has an activity done, again after a wait if the database was away. If the workflow was
+// cancelled, so is the run.
+func (e *effects) do(rule rule, more time.Duration, result any, input func() any) error {
+	for try := 1; ; try++ {
+		if e.leaving {
+			return context.Canceled
+		}
+		n := len(e.pending)
+		err := workflow.ExecuteActivity(rule.in(e.ctx, more), rule.name, input()).Get(e.ctx, result)
+		if err == nil {
+			e.pending = e.pending[n:]
+		}
+		if e.settings == nil || !is(err, notRecorded, unread) {
+			return e.checked(err)
+		}
+		if n > 0 && e.pending[n-1].Kind() == agent.EntryCall {
+			n-- // who records the call makes it
+		}
+		failed := e.record(e.ctx, n)
+		if failed == nil && try > 1 { // the database is there, and takes no more than the entries before
+			failed = workflow.Sleep(e.ctx, late)
+		}
+		if failed == nil && try == maxWaits {
+			failed = err
+		}
+		if failed != nil {
+			return errors.Join(errNotDone, e.checked(failed))
+		}
 	}
-	n := len(e.pending)
-	err := workflow.ExecuteActivity(rule.in(e.ctx, more), rule.name, input).Get(e.ctx, result)
-	if err == nil {
-		e.pending = e.pending[n:]
+}
+
+// maxWaits is how often an activity is done again although the database was there again
+// each time: for some ten minutes.
+const maxWaits = 20
+
+// errNotDone is the error of an activity that did nothing.
+var errNotDone = errors.New("it was not begun")
+
+// is reports whether an error of an activity is of one of these types.
+func is(err error, types ...string) bool {
+	for ; err != nil; err = errors.Unwrap(err) {
+		if failed, ok := err.(*sdk.ApplicationError); ok && slices.Contains(types, failed.Type()) {
+			return true
+		}
 	}
-	return e.checked(err)
+	return false
 }
 
 // checked cancels the run if the workflow was cancelled.
@@ -254,7 +298,7 @@ func (e *effects) entries() entries { return newEntries(e.session, e.pending, e.
 func (e *effects) Model(_ context.Context, q agent.ModelRequest) iter.Seq2[providers.Chunk, error] {
 	return func(yield func(providers.Chunk, error) bool) {
 		var got reply
-		if err := e.do(modelActivity, 0, &got, modelInput{e.entries(), q}); err != nil {
+		if err := e.do(modelActivity, 0, &got, func() any { return modelInput{e.entries(), q} }); err != nil {
 			yield(providers.Chunk{}, err)
 			return
 		}
@@ -275,19 +319,20 @@ func (e *effects) Tool(_ context.Context, q agent.ToolRequest) (o tools.Outcome)
 		rule = readActivity
 	}
 	limit := cmp.Or(e.opts.Tools.Lookup(q.Name).Timeout, e.opts.ToolTimeout, 30*time.Second)
-	err := e.do(rule, limit, &o, toolInput{e.entries(), q})
-	var failed *sdk.ApplicationError
+	err := e.do(rule, limit, &o, func() any { return toolInput{e.entries(), q} })
 	switch {
 	case err == nil:
 		return o
-	case q.Effect.OnlyReads(), errors.As(err, &failed) && failed.Type() == notRun:
-		return tools.Outcome{Error: "the call was not run: " + err.Error()}
+	case errors.Is(err, context.Canceled), errors.Is(err, errNotDone), is(err, notRun, notRecorded, unread, refusal):
+		return tools.Outcome{Error: "the call was not run: " + err.Error()} // one that ran and was cancelled has an outcome
+	case q.Effect.OnlyReads():
+		return tools.Outcome{Error: "the call has no result: " + err.Error()}
 	}
 	return tools.Outcome{Error: e.runs.unknown, Unknown: true}
 }
 
 func (e *effects) Info(context.Context) (info providers.Info, err error) {
-	return info, e.do(infoActivity, 0, &info, e.entries())
+	return info, e.do(infoActivity, 0, &info, func() any { return e.entries() })
 }
 
 // Ask waits for a decision on what is not allowed without one.
