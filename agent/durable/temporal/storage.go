@@ -5,9 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"time"
 
 	common "go.temporal.io/api/common/v1"
 	"go.temporal.io/sdk/converter"
+	sdk "go.temporal.io/sdk/temporal"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -37,6 +39,10 @@ func (driver) Name() string { return "mylm" }
 // Type implements converter.StorageDriver.
 func (driver) Type() string { return "mylm" }
 
+// accessWithin is how long the storage may take. An activity that has no heartbeat yet, or
+// none any more, is given up after ten seconds, and so is the task of a workflow.
+const accessWithin = 5 * time.Second
+
 // claimed is where a claim has the key.
 const claimed = "key"
 
@@ -53,7 +59,11 @@ func (d driver) Store(ctx converter.StorageDriverStoreContext, payloads []*commo
 		all[key] = data
 		claims[i] = converter.StorageDriverClaim{ClaimData: map[string]string{claimed: key}}
 	}
-	return claims, ctx.GetLimiter().Permit(ctx.Context, payloads[0], func() error { return d.payloads.Put(ctx.Context, all) })
+	return claims, ctx.GetLimiter().Permit(ctx.Context, payloads[0], func() error {
+		limited, cancel := context.WithTimeout(ctx.Context, accessWithin)
+		defer cancel()
+		return d.payloads.Put(limited, all)
+	})
 }
 
 // Retrieve implements converter.StorageDriver.
@@ -64,10 +74,12 @@ func (d driver) Retrieve(ctx converter.StorageDriverRetrieveContext, claims []co
 	}
 	var all map[string][]byte
 	if err := ctx.GetLimiter().Permit(ctx.Context, claims[0], func() (err error) {
-		all, err = d.payloads.Get(ctx.Context, keys)
+		limited, cancel := context.WithTimeout(ctx.Context, accessWithin)
+		defer cancel()
+		all, err = d.payloads.Get(limited, keys)
 		return err
 	}); err != nil {
-		return nil, err
+		return nil, sdk.NewApplicationErrorWithCause(err.Error(), unread, err)
 	}
 	payloads := make([]*common.Payload, len(claims))
 	for i, key := range keys {
