@@ -293,6 +293,9 @@ func (r *run) end(ctx context.Context, err error) error {
 
 // reported is the message and exit code of a run that has ended: nil if it is complete.
 func reported(p *setup.Person, r agent.Result) *failure.Error {
+	if r.StopReason == agent.StopComplete { // program ends with 0
+		return nil
+	}
 	f := failure.Ended(r)
 	if r.StopReason != agent.StopDenied {
 		return f
