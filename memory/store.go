@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -168,6 +169,9 @@ func (s *Store) explain(ctx context.Context, err error) error {
 func explain(ctx context.Context, path string, err error) error {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
+		if err != nil && ctx.Err() != nil && strings.HasPrefix(err.Error(), "sql: ") { // it ends the transaction meanwhile
+			return ctx.Err()
+		}
 		return err
 	}
 	code := e.Code() & 0xff

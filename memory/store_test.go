@@ -312,3 +312,35 @@ func TestNothingLeftBehind(t *testing.T) {
 		t.Errorf("the files are %v, %v, want the memory and its lock", files, err)
 	}
 }
+
+// countdown is a context that is cancelled when it is looked at for the left-th time.
+type countdown struct {
+	context.Context
+	left   atomic.Int32
+	cancel func()
+}
+
+func (c *countdown) Done() <-chan struct{} {
+	if c.left.Add(-1) == 0 {
+		c.cancel()
+	}
+	return c.Context.Done()
+}
+
+// A write that is cancelled anywhere in its transaction says so.
+func TestAddIsCancelledAnywhere(t *testing.T) {
+	s := fresh(t)
+	for n := int32(1); ; n++ {
+		ctx, cancel := context.WithCancel(t.Context())
+		c := &countdown{Context: ctx, cancel: cancel}
+		c.left.Store(n)
+		_, err := s.Add(c, memory.Document{Text: fmt.Sprint("a", n)}, memory.Document{Text: fmt.Sprint("b", n)}, memory.Document{Text: fmt.Sprint("c", n)})
+		cancel()
+		if err == nil && c.left.Load() > 0 {
+			break
+		}
+		if err != nil && !errors.Is(err, context.Canceled) {
+			t.Errorf("at %d: %v", n, err)
+		}
+	}
+}
