@@ -69,6 +69,9 @@ func address(ctx *cli.Context) (string, error) {
 	if secret && given != os.Getenv(databaseVariable) {
 		return "", failure.Usage("--database has a password in it, which everybody on this machine can read: put it into PGPASSWORD, ~/.pgpass or MYLM_DATABASE")
 	}
+	if strings.Contains(given, "pool_max_conns=") { // pgx's own word, which the server does not know
+		return "", failure.Usage("--connections says how many connections there may be, and not the address: leave pool_max_conns out of it")
+	}
 	return given, nil
 }
 
@@ -82,12 +85,10 @@ func (c *cluster) open(ctx *cli.Context) (*postgres.DB, error) {
 }
 
 // pooled is an address with the maximum number of connections, which else grows with the
-// cores of a machine. One that the address names is left.
+// cores of a machine.
 func pooled(address string, n int) string {
 	most := fmt.Sprintf("pool_max_conns=%d", n)
 	switch {
-	case strings.Contains(address, "pool_max_conns="):
-		return address
 	case !strings.Contains(address, "://"):
 		return strings.TrimSpace(address + " " + most)
 	case strings.Contains(address, "?"):
