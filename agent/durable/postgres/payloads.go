@@ -33,33 +33,56 @@ func (p *Payloads) Put(ctx context.Context, all map[string][]byte) error {
 	})
 }
 
-// Get returns those of the payloads that are there.
+// Get returns those of the payloads that are there. One that was not put or read for half a
+// day is as new: a history that is read again may be that of a run which began later, as
+// where a workflow was reset.
 func (p *Payloads) Get(ctx context.Context, keys []string) (map[string][]byte, error) {
 	found := map[string][]byte{}
 	err := p.db.inTenant(ctx, p.tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, "SELECT key, data FROM payloads WHERE key = ANY ($1)", keys)
+		rows, err := tx.Query(ctx, "SELECT key, data, stored < now() - interval '12 hours' FROM payloads WHERE key = ANY ($1)", keys)
 		if err != nil {
 			return err
 		}
 		var key string
 		var data []byte
-		_, err = pgx.ForEachRow(rows, []any{&key, &data}, func() error {
+		var aged bool
+		var old []string
+		_, err = pgx.ForEachRow(rows, []any{&key, &data, &aged}, func() error {
 			found[key] = slices.Clone(data)
+			if aged {
+				old = append(old, key)
+			}
 			return nil
 		})
+		if err != nil || len(old) == 0 {
+			return err
+		}
+		_, err = tx.Exec(ctx, `UPDATE payloads SET stored = now() WHERE key IN
+			(SELECT key FROM payloads WHERE key = ANY ($1) ORDER BY key FOR UPDATE SKIP LOCKED)`, old) // who holds one makes it new
 		return err
 	})
 	return found, err
 }
 
-// Expire deletes what was last put before a time, and returns how many those were. A
-// payload is needed for as long as the history that names it: choose a time before any run
-// began whose history is still there.
+// batch is how many payloads are deleted at once.
+const batch = 1000
+
+// Expire deletes what was last put or read before a time, and returns how many those were.
+// A payload is needed for as long as the history that names it: choose a time before any
+// run began whose history is still there. Where another process does it, nothing is done.
 func (p *Payloads) Expire(ctx context.Context, before time.Time) (n int64, err error) {
-	err = p.db.inTenant(ctx, p.tenant, func(tx pgx.Tx) error {
-		gone, err := tx.Exec(ctx, "DELETE FROM payloads WHERE stored < $1", before)
-		n = gone.RowsAffected()
-		return err
-	})
+	for more := true; more && err == nil; {
+		err = p.db.inTenant(ctx, p.tenant, func(tx pgx.Tx) error {
+			var ours bool
+			err := tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock(hashtextextended('mylm.expire ' || $1, 0))", p.tenant).Scan(&ours)
+			if more = ours; err != nil || !ours {
+				return err
+			}
+			gone, err := tx.Exec(ctx, `DELETE FROM payloads WHERE key IN
+				(SELECT key FROM payloads WHERE stored < $1 ORDER BY stored LIMIT $2 FOR UPDATE SKIP LOCKED)`, before, batch)
+			n, more = n+gone.RowsAffected(), gone.RowsAffected() == batch
+			return err
+		})
+	}
 	return n, err
 }

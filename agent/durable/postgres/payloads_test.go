@@ -1,12 +1,16 @@
 package postgres_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"mylm/agent/durable/pgtest"
 	"mylm/agent/durable/postgres"
 )
 
@@ -58,5 +62,41 @@ func TestPayloads(t *testing.T) {
 	get(theirs, "c")
 	if _, err := db.Payloads(""); err == nil {
 		t.Error("nobody has payloads")
+	}
+}
+
+// What is read is kept, however long ago it was put, and any number is deleted, by one
+// process at a time.
+func TestExpire(t *testing.T) {
+	address := migrated(t)
+	p := payloads(t, open(t, address), "t")
+	all := map[string][]byte{}
+	for i := range 2500 {
+		all[fmt.Sprint(i)] = []byte("x")
+	}
+	if err := p.Put(t.Context(), all); err != nil {
+		t.Fatal(err)
+	}
+	pgtest.Administer(t, address, "UPDATE payloads SET stored = now() - interval '90 days'")
+	if found, err := p.Get(t.Context(), []string{"7", "8"}); err != nil || len(found) != 2 {
+		t.Fatal(found, err)
+	}
+	var group sync.WaitGroup
+	var gone atomic.Int64
+	for range 4 {
+		group.Go(func() {
+			n, err := p.Expire(t.Context(), time.Now().Add(-time.Hour))
+			if gone.Add(n); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	n, err := p.Expire(t.Context(), time.Now().Add(-time.Hour)) // where one saw the lock of another between two batches
+	if gone.Add(n) != 2498 || err != nil {
+		t.Errorf("%d deleted, %v", gone.Load(), err)
+	}
+	if found, err := p.Get(t.Context(), []string{"6", "7", "8"}); err != nil || len(found) != 2 {
+		t.Error(found, err)
 	}
 }

@@ -76,6 +76,10 @@ func (c *cluster) workFor(ctx *cli.Context, l *link, loaded *config.Config) erro
 	if err := l.sameVersion(ctx.Context); err != nil {
 		return err
 	}
+	payloads, err := l.db.Payloads(ctx.String("tenant"))
+	if err != nil {
+		return err
+	}
 	store, err := l.db.Memory(ctx.Context, ctx.String("tenant"), memory.Options{})
 	if err != nil {
 		return err
@@ -114,6 +118,7 @@ func (c *cluster) workFor(ctx *cli.Context, l *link, loaded *config.Config) erro
 	if err := w.Start(); err != nil {
 		return err
 	}
+	go temporal.Sweep(ctx.Context, l.Client, l.space, l.queue, payloads, func(err error) { c.screen.Say("mylm-cluster: " + term.OneLine(err.Error(), 500)) })
 	health.works.Store(true)
 	c.screen.Say(fmt.Sprintf("mylm-cluster: working on runs of the queue %s with %s in %s (Ctrl-C stops it)",
 		term.Printable(l.queue), setup.ServerText(made.Model.Name), term.Printable(loaded.Workspace)))
