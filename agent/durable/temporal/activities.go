@@ -2,6 +2,7 @@ package temporal
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -140,8 +141,8 @@ func (r *Runs) append(ctx context.Context, in entries) (s *agent.Session, begun 
 	default:
 		all = s.Entries()
 	}
-	if s, begun, err = r.extend(ctx, in, all); errors.Is(err, journal.ErrNotFound) {
-		err = refused(err) // it was deleted
+	if s, begun, err = r.extend(ctx, in, all); errors.Is(err, journal.ErrNotFound) || errors.Is(err, errFewer) {
+		err = refused(err) // it was deleted, or is an older copy
 	}
 	return s, begun, judged(err)
 }
@@ -152,6 +153,9 @@ func (r *Runs) extend(ctx context.Context, in entries, all []agent.Entry) (s *ag
 		if begun = e.Seq <= len(all); begun {
 			if all[e.Seq-1].Run != e.Run {
 				return nil, false, refused(fmt.Errorf("the session %s has another run: %w", in.Session, journal.ErrInUse))
+			}
+			if !same(all[e.Seq-1], e) {
+				return nil, false, refused(fmt.Errorf("the session %s went on in another way from entry %d, as before its workflow was reset: continue it with a new run", in.Session, e.Seq))
 			}
 			continue
 		}
@@ -164,12 +168,42 @@ func (r *Runs) extend(ctx context.Context, in entries, all []agent.Entry) (s *ag
 		all = append(all, e)
 	}
 	if len(all) < in.Through {
-		return nil, false, fmt.Errorf("the session %s has %d entries, and not %d: %w", in.Session, len(all), in.Through, journal.ErrInUse)
+		return nil, false, fmt.Errorf("the session %s has %d entries, and not %d: %w", in.Session, len(all), in.Through, errFewer)
 	}
 	if s, err = agent.LoadSession(in.Session, all); err == nil {
 		r.recent.put(in.Session, all)
 	}
 	return s, begun, err
+}
+
+// errFewer is the error of a session that lacks entries: where it was read before, others
+// may have added them.
+var errFewer = fmt.Errorf("%w, or entries were lost", journal.ErrInUse)
+
+// same reports whether two entries record the same. When they were made, and when their run
+// began, is another in a workflow that was reset.
+func same(a, b agent.Entry) bool {
+	texts := [2]string{}
+	for i, e := range []agent.Entry{a, b} {
+		e.Time = time.Time{}
+		switch p := e.Payload.(type) {
+		case agent.ReplyEntry:
+			p.State = nil
+			e.Payload = p
+		case agent.AuxiliaryEntry:
+			p.State = nil
+			e.Payload = p
+		case agent.EndEntry:
+			p.State = nil
+			e.Payload = p
+		}
+		text, err := json.Marshal(e)
+		if err != nil {
+			return false
+		}
+		texts[i] = string(text)
+	}
+	return texts[0] == texts[1]
 }
 
 // open returns the outline of a session, none if there is no such session.

@@ -2,6 +2,7 @@ package temporal_test
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
@@ -26,6 +28,13 @@ import (
 
 // next is a bench for another workflow, or another execution, with the same store.
 func (b *bench) next() *bench {
+	n := b.reset()
+	n.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: rand.Text()})
+	return n
+}
+
+// reset is a bench for the same workflow, from its beginning.
+func (b *bench) reset() *bench {
 	var suite testsuite.WorkflowTestSuite
 	n := &bench{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), store: b.store, runs: b.runs}
 	n.busy()
@@ -114,6 +123,7 @@ func TestSessionReadOnce(t *testing.T) {
 		t.Errorf("it was read %d times", b.store.opened)
 	}
 	other := newBench(t, agent.Options{Model: scripted.Say(call("read", "c"), "The second.")})
+	other.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: "other"})
 	other.store.sessions = b.store.sessions
 	other.run(t, temporal.Input{Prompt: "go", Continue: true})
 	b.store.sessions = other.store.sessions

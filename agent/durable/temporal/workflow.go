@@ -45,12 +45,12 @@ func (r *Runs) Workflow(ctx workflow.Context, in Input) (Output, error) {
 	if err := e.listen(); err != nil {
 		return Output{}, err
 	}
-	session, err := e.open(in)
+	session, resume, err := e.open(in)
 	if err != nil {
 		return Output{}, err
 	}
 	events := a.Run(run, session, in.Prompt)
-	if in.Continue && in.Prompt == "" {
+	if resume {
 		events = a.Resume(run, session)
 	}
 	result, err := e.follow(events)
@@ -123,15 +123,17 @@ func (e *effects) ended(r agent.Result) error {
 	return workflow.ExecuteActivity(endedActivity.in(ctx, 0), endedActivity.name, in).Get(ctx, nil)
 }
 
-// open is the session that a run continues, in outline, or a new one.
-func (e *effects) open(in Input) (*agent.Session, error) {
+// open is the session that a run continues, in outline, or a new one. Resume reports
+// whether the run is the last one of it: also that of a workflow which was reset to its
+// beginning, and finds there what it did before.
+func (e *effects) open(in Input) (s *agent.Session, resume bool, err error) {
+	e.begins = e.settings != nil && in.Prompt != ""
 	if !in.Continue {
-		return &agent.Session{ID: e.session}, nil
+		return &agent.Session{ID: e.session}, false, nil
 	}
 	var outline []agent.Entry
-	err := workflow.ExecuteActivity(openActivity.in(e.ctx, 0), openActivity.name, e.session).Get(e.ctx, &outline)
-	if err != nil {
-		return nil, err
+	if err := workflow.ExecuteActivity(openActivity.in(e.ctx, 0), openActivity.name, e.session).Get(e.ctx, &outline); err != nil {
+		return nil, false, err
 	}
 	for _, entry := range outline {
 		for i, images := 0, entry.Images(); i < len(images); i++ {
@@ -139,14 +141,19 @@ func (e *effects) open(in Input) (*agent.Session, error) {
 		}
 	}
 	e.last, e.ids = len(outline), len(outline) // no more ids than entries were given
-	session, err := agent.LoadSession(e.session, outline)
-	if err != nil {
-		return nil, refused(err)
+	if s, err = agent.LoadSession(e.session, outline); err != nil {
+		return nil, false, refused(err)
 	}
-	if last := len(outline) - 1; in.Run != "" && (last < 0 || outline[last].Run != in.Run) {
-		return nil, refused(fmt.Errorf("the session %s has another run than %s, which goes on: %w", e.session, in.Run, journal.ErrInUse))
+	run := in.Run
+	if e.begins && slices.ContainsFunc(outline, func(entry agent.Entry) bool { return entry.Run == e.id("run") }) {
+		run, e.begins = e.id("run"), false
 	}
-	return session, nil
+	if last := len(outline) - 1; run != "" && (last < 0 || outline[last].Run != run) {
+		return nil, false, refused(fmt.Errorf("the session %s has another run than %s, which goes on: %w", e.session, run, journal.ErrInUse))
+	} else if run != in.Run && outline[last].Kind() == agent.EntryEnd {
+		return nil, false, refused(fmt.Errorf("the workflow was reset, and its run %s has an end in the session %s: nothing is to be done", run, e.session))
+	}
+	return s, in.Prompt == "" || run != in.Run, nil
 }
 
 // refused is an error that trying again does not help.
@@ -189,6 +196,7 @@ type effects struct {
 	settings json.RawMessage // they, nil in histories of the first version
 	allow    tools.Effect
 	ids      int
+	begins   bool          // the next id is that of the run
 	last     int           // entries
 	pending  []agent.Entry // that no activity is known to have appended
 	leaving  bool          // the next execution continues the run
@@ -211,86 +219,6 @@ func (e *effects) Append(_ context.Context, entry agent.Entry) error {
 	}
 	e.pending, e.last = append(e.pending, entry), entry.Seq
 	return nil
-}
-
-// flush appends what is pending, also of a cancelled run.
-func (e *effects) flush() error {
-	if len(e.pending) == 0 {
-		return nil
-	}
-	ctx, cancel := workflow.NewDisconnectedContext(e.ctx)
-	defer cancel()
-	return e.record(ctx, len(e.pending))
-}
-
-// record appends the first of the entries that are pending, and waits for the database.
-func (e *effects) record(ctx workflow.Context, n int) error {
-	in := newEntries(e.session, e.pending[:n], e.last-len(e.pending)+n)
-	err := workflow.ExecuteActivity(recordActivity.in(ctx, 0), recordActivity.name, in).Get(ctx, nil)
-	if err == nil {
-		e.pending = e.pending[n:]
-	}
-	return err
-}
-
-// do has an activity done, again after a wait if the database was away. If the workflow was
-// cancelled, so is the run.
-func (e *effects) do(rule rule, more time.Duration, result any, input func() any) error {
-	for try := 1; ; try++ {
-		if e.leaving {
-			return context.Canceled
-		}
-		n := len(e.pending)
-		err := workflow.ExecuteActivity(rule.in(e.ctx, more), rule.name, input()).Get(e.ctx, result)
-		if err == nil {
-			e.pending = e.pending[n:]
-		}
-		if e.settings == nil || !is(err, notRecorded, unread) {
-			return e.checked(err)
-		}
-		if n > 0 && e.pending[n-1].Kind() == agent.EntryCall {
-			n-- // who records the call makes it
-		}
-		failed := e.record(e.ctx, n)
-		if failed == nil && try > 1 { // the database is there, and takes no more than the entries before
-			failed = workflow.Sleep(e.ctx, late)
-		}
-		if failed == nil && try == maxWaits {
-			failed = err
-		}
-		if failed != nil {
-			return errors.Join(errNotDone, e.checked(failed))
-		}
-	}
-}
-
-// maxWaits is how often an activity is done again although the database was there again
-// each time: for some ten minutes.
-const maxWaits = 20
-
-// errNotDone is the error of an activity that did nothing.
-var errNotDone = errors.New("it was not begun")
-
-// is reports whether an error of an activity is of one of these types.
-func is(err error, types ...string) bool {
-	for ; err != nil; err = errors.Unwrap(err) {
-		if failed, ok := err.(*sdk.ApplicationError); ok && slices.Contains(types, failed.Type()) {
-			return true
-		}
-	}
-	return false
-}
-
-// checked cancels the run if the workflow was cancelled.
-func (e *effects) checked(err error) error {
-	if e.ctx.Err() == nil {
-		return err
-	}
-	e.cancel(context.Canceled)
-	if sdk.IsCanceledError(err) {
-		return context.Canceled
-	}
-	return err
 }
 
 func (e *effects) entries() entries { return newEntries(e.session, e.pending, e.last) }
@@ -380,10 +308,26 @@ func (e *effects) Sleep(_ context.Context, d time.Duration) error {
 }
 
 // NewID returns names that follow from the workflow's first run, so that one that is
-// reset has the same.
+// reset has the same: that of a run that begins whatever its session has.
 func (e *effects) NewID() string {
-	info := workflow.GetInfo(e.ctx)
+	if e.begins {
+		e.begins = false
+		return e.id("run")
+	}
 	e.ids++
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d", info.Namespace, cmp.Or(info.OriginalRunID, info.WorkflowExecution.RunID), e.ids))
+	if e.settings == nil {
+		return e.hash(fmt.Sprint(e.ids))
+	}
+	return e.id(fmt.Sprint(e.ids))
+}
+
+// id is a name of the workflow.
+func (e *effects) id(of string) string {
+	return e.hash(workflow.GetInfo(e.ctx).WorkflowExecution.ID + " " + of)
+}
+
+func (e *effects) hash(of string) string {
+	info := workflow.GetInfo(e.ctx)
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %s", info.Namespace, cmp.Or(info.OriginalRunID, info.WorkflowExecution.RunID), of))
 	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:13])
 }

@@ -1,0 +1,93 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	sdk "go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"mylm/agent"
+)
+
+// flush appends what is pending, also of a cancelled run.
+func (e *effects) flush() error {
+	if len(e.pending) == 0 {
+		return nil
+	}
+	ctx, cancel := workflow.NewDisconnectedContext(e.ctx)
+	defer cancel()
+	return e.record(ctx, len(e.pending))
+}
+
+// record appends the first of the entries that are pending, and waits for the database.
+func (e *effects) record(ctx workflow.Context, n int) error {
+	in := newEntries(e.session, e.pending[:n], e.last-len(e.pending)+n)
+	err := workflow.ExecuteActivity(recordActivity.in(ctx, 0), recordActivity.name, in).Get(ctx, nil)
+	if err == nil {
+		e.pending = e.pending[n:]
+	}
+	return err
+}
+
+// do has an activity done, again after a wait if the database was away. If the workflow was
+// cancelled, so is the run.
+func (e *effects) do(rule rule, more time.Duration, result any, input func() any) error {
+	for try := 1; ; try++ {
+		if e.leaving {
+			return context.Canceled
+		}
+		n := len(e.pending)
+		err := workflow.ExecuteActivity(rule.in(e.ctx, more), rule.name, input()).Get(e.ctx, result)
+		if err == nil {
+			e.pending = e.pending[n:]
+		}
+		if e.settings == nil || !is(err, notRecorded, unread) {
+			return e.checked(err)
+		}
+		if n > 0 && e.pending[n-1].Kind() == agent.EntryCall {
+			n-- // who records the call makes it
+		}
+		failed := e.record(e.ctx, n)
+		if failed == nil && try > 1 { // the database is there, and takes no more than the entries before
+			failed = workflow.Sleep(e.ctx, late)
+		}
+		if failed == nil && try == maxWaits {
+			failed = err
+		}
+		if failed != nil {
+			return errors.Join(errNotDone, e.checked(failed))
+		}
+	}
+}
+
+// maxWaits is how often an activity is done again although the database was there again
+// each time: for some ten minutes.
+const maxWaits = 20
+
+// errNotDone is the error of an activity that did nothing.
+var errNotDone = errors.New("it was not begun")
+
+// is reports whether an error of an activity is of one of these types.
+func is(err error, types ...string) bool {
+	for ; err != nil; err = errors.Unwrap(err) {
+		if failed, ok := err.(*sdk.ApplicationError); ok && slices.Contains(types, failed.Type()) {
+			return true
+		}
+	}
+	return false
+}
+
+// checked cancels the run if the workflow was cancelled.
+func (e *effects) checked(err error) error {
+	if e.ctx.Err() == nil {
+		return err
+	}
+	e.cancel(context.Canceled)
+	if sdk.IsCanceledError(err) {
+		return context.Canceled
+	}
+	return err
+}
