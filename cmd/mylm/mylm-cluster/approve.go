@@ -151,7 +151,7 @@ const answerWithin = 15 * time.Second
 func (l *link) waiting(ctx context.Context, id string) (q *agent.ApprovalRequest, err error) {
 	limited, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	value, err := l.QueryWorkflow(limited, id, "", temporal.QueryWaiting)
+	value, err := l.QueryWorkflow(limited, l.workflow(id), "", temporal.QueryWaiting)
 	if err != nil {
 		return nil, l.unanswered(ctx, limited, err)
 	}
@@ -167,7 +167,7 @@ func (l *link) decide(ctx context.Context, id string, q *agent.ApprovalRequest, 
 	limited, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	handle, err := l.UpdateWorkflow(limited, client.UpdateWorkflowOptions{
-		WorkflowID: id, UpdateName: temporal.UpdateDecide, Args: []any{d}, WaitForStage: client.WorkflowUpdateStageCompleted,
+		WorkflowID: l.workflow(id), UpdateName: temporal.UpdateDecide, Args: []any{d}, WaitForStage: client.WorkflowUpdateStageCompleted,
 	})
 	if err == nil {
 		err = handle.Get(limited, nil)
@@ -213,7 +213,7 @@ func (c *cluster) cancel(ctx *cli.Context, l *link, id string) error {
 		c.screen.Say(fmt.Sprintf("the run of %s is over (%s)", id, status))
 		return nil
 	}
-	if err := l.CancelWorkflow(ctx.Context, id, ""); err != nil {
+	if err := l.CancelWorkflow(ctx.Context, l.workflow(id), ""); err != nil {
 		return err
 	}
 	c.screen.Say("cancelling; mylm-cluster tail " + id + " shows the end")

@@ -122,7 +122,12 @@ type link struct {
 	where    string // of Temporal
 	space    string // its namespace
 	queue    string // the task queue of the tenant
+	tenant   string
 }
+
+// workflow is the workflow of a session: two tenants may have one of the same id, which has
+// no / in it.
+func (l *link) workflow(session string) string { return l.tenant + "/" + session }
 
 // Close ends both.
 func (l *link) Close() {
@@ -155,7 +160,7 @@ func (c *cluster) connect(ctx *cli.Context) (_ *link, err error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &link{where: options.HostPort, space: options.Namespace, queue: queueOf(ctx.String("queue"), ctx.String("tenant"))}
+	l := &link{where: options.HostPort, space: options.Namespace, queue: queueOf(ctx.String("queue"), ctx.String("tenant")), tenant: ctx.String("tenant")}
 	if l.db, err = c.open(ctx); err != nil {
 		return nil, err
 	}

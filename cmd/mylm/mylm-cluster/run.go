@@ -174,7 +174,7 @@ func (c *cluster) start(ctx *cli.Context, l *link, id, text string) error {
 		in.Allow = all
 	}
 	run, err := l.ExecuteWorkflow(ctx.Context, client.StartWorkflowOptions{
-		ID: id, TaskQueue: l.queue, WorkflowExecutionErrorWhenAlreadyStarted: true, WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
+		ID: l.workflow(id), TaskQueue: l.queue, WorkflowExecutionErrorWhenAlreadyStarted: true, WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
 		StaticSummary: term.OneLine(term.Printable(text), 80),
 	}, temporal.WorkflowName, in)
 	var started *serviceerror.WorkflowExecutionAlreadyStarted
@@ -250,7 +250,7 @@ func (c *cluster) tail(ctx *cli.Context, l *link, id string) error {
 	}
 	switch {
 	case known != "":
-		w.run = l.GetWorkflow(ctx.Context, id, "")
+		w.run = l.GetWorkflow(ctx.Context, l.workflow(id), "")
 	case len(entries) == 0:
 		return noRun(id)
 	}
@@ -277,7 +277,7 @@ func noRun(id string) error {
 func (l *link) described(ctx context.Context, id string) (status string, err error) {
 	limited, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	d, err := l.DescribeWorkflow(limited, id, "")
+	d, err := l.DescribeWorkflow(limited, l.workflow(id), "")
 	var missing *serviceerror.NotFound
 	var invalid *serviceerror.InvalidArgument
 	switch {

@@ -142,7 +142,7 @@ func (l *link) countWaiting(ctx context.Context, ours string, s *stats) error {
 	asking.SetLimit(8)
 	for i, run := range runs {
 		asking.Go(func() error {
-			q, err := l.waiting(limited, run.GetExecution().GetWorkflowId())
+			q, err := l.waiting(limited, strings.TrimPrefix(run.GetExecution().GetWorkflowId(), l.workflow("")))
 			var gone *serviceerror.NotFound
 			var f *failure.Error
 			if err != nil && !errors.As(err, &gone) && !errors.As(err, &f) {

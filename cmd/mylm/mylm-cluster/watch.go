@@ -146,7 +146,7 @@ func (w *watch) interrupted(ctx context.Context, err error) (context.Context, er
 	w.canceled = true
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelWithin)
 	context.AfterFunc(ctx, stop)
-	if err := w.CancelWorkflow(ctx, w.id, ""); err != nil {
+	if err := w.CancelWorkflow(ctx, w.workflow(w.id), ""); err != nil {
 		return ctx, fmt.Errorf("the run could not be cancelled, and goes on: %w", err)
 	}
 	return ctx, nil
