@@ -152,7 +152,7 @@ func (g *generation) run(ctx context.Context) error {
 			if reply.Fault != nil {
 				g.held.Reset()
 			}
-			if g.request.Choice.Mode == None && g.request.Format == nil && g.shown.Len()+g.held.Len() > 0 {
+			if g.request.Choice.Mode == None && g.request.Format == nil {
 				if g.hold && g.shown.Len() > 0 {
 					g.again()
 				}
