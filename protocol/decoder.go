@@ -636,7 +636,7 @@ func (d *Decoder) onTag(m mark, s, before string) (taken int) {
 	case d.line.filled && (m.tag != answerOpen || d.line.last != ':'): // A2, A3; "The answer: <final_answer>"
 	case m.tag == observationOpen: // B19
 		enter(done)
-		d.invented()
+		d.failInvented()
 		return m.n
 	case m.tag == answerOpen:
 		skip(inAnswer)
@@ -678,7 +678,7 @@ func (d *Decoder) message(s string) {
 	ch, recipient, n, _ := d.header(s)
 	switch {
 	case ch == "other": // the result of a call, made up
-		d.invented()
+		d.failInvented()
 	case recipient != "":
 		d.off -= int64(n)
 		d.hold(harmony, mark{tag: toolOpen, name: recipient, n: n})

@@ -40,10 +40,10 @@ func (d *Decoder) lost() {
 	}
 }
 
-// invented fails a reply for the result of a call that begins behind its text. A call before
+// failInvented fails a reply for the result of a call that begins behind its text. A call before
 // it, in a form that is not read, is no text either.
-func (d *Decoder) invented() {
-	f := finder{d: d, text: d.passed.String(), from: d.passed.from, answered: true}
+func (d *Decoder) failInvented() {
+	f := finder{d: d, text: d.passed.String(), from: d.passed.from, resultFollows: true}
 	if tool, at, _ := f.find(d.callStarts); tool != "" {
 		d.lostAt = len(f.text) - at
 	}
@@ -205,7 +205,7 @@ type finder struct {
 	blind   bool // what comes before the place is not at hand
 	spent   int  // bytes that were looked at twice
 
-	answered bool // the result of a call comes behind the text
+	resultFollows bool // the result of a call comes behind the text
 }
 
 // ahead is how much of s, up to most, may be looked at beyond the text's own
@@ -363,10 +363,13 @@ func (f *finder) atLine(s string) guess {
 		}
 	case "[":
 		if n := len(callBracket().FindString(head)); n > 0 {
-			return f.named(rest[n:])
+			s := trimSpace(rest[n:])
+			if s == "" || strings.IndexByte("{[<", s[0]) >= 0 || f.d.exact(s[:pathLen(s)]) || f.streams && pathLen(s) == len(s) {
+				return f.named(s)
+			}
 		}
 		if inside := trimSpace(rest[1:]); inside == "" {
-			return f.soon(rest, maxPassed, skipped)
+			return f.soon(rest, maxElem, skipped)
 		} else if inside[0] == '{' {
 			return f.object(rest, skipped)
 		}
@@ -400,7 +403,7 @@ var callBracket = sync.OnceValue(func() *regexp.Regexp {
 // objectLabel is what comes before an object on its line: words that announce a
 // call, or a token in brackets such as LM Studio's.
 var objectLabel = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:\[[A-Za-z_]+\]\s*|(?i:[a-z ]*\b(?:call|tool|function|action|assistant)):[ *]*)?`)
+	return regexp.MustCompile(`^(?:\[(?:[A-Z_]+|(?i:(?:tool|function)_?calls?))\]\s*|(?i:[a-z ]*\b(?:call|tool|function|action|assistant)):[ *]*)?`)
 })
 
 // lineForm is what begins a call on a line, and the name of the tool behind it:

@@ -210,16 +210,21 @@ func (f *finder) fenced(s, indent string) guess {
 		return guess{}
 	}
 	inside, after, closed := cutFence(f.ahead(body, maxPassed), fence)
-	result := f.answered
-	if after = strings.Trim(endTokens().ReplaceAllString(after[:min(len(after), maxElem)], ""), " \t\r\n"); after != "" && f.d.mayObserve(after) {
+	early := f.streams && closed && len(after) < 2*maxTag // what is behind it may still come
+	after = strings.Trim(endTokens().ReplaceAllString(after[:min(len(after), maxElem)], ""), " \t\r\n")
+	result := f.resultFollows && after == ""
+	if after != "" {
 		g := f.observed(after)
-		if result = g.invented; g.is == isWaiting {
-			return g
+		result = g.invented || f.d.isMessage(after)
+		if early && !result && (g.is == isWaiting || strings.IndexByte("{[", after[0]) >= 0 || after[0] == '<' && !strings.ContainsAny(after, ">\n")) {
+			return guess{is: isWaiting}
 		}
 	}
 	switch {
 	case f.streams && !closed:
 		return guess{is: isOpen, until: "\n" + indent + fence}
+	case early && !said && after == "":
+		return guess{is: isWaiting}
 	case !said && !result && (f.d.opts.Told || after != ""):
 		return guess{}
 	}
@@ -268,12 +273,13 @@ var shellOptions = sync.OnceValue(func() *regexp.Regexp {
 // the first, and nothing else on the line.
 func (f *finder) options(s string) guess {
 	line, _, ended := strings.Cut(f.within(s, maxElem), "\n")
-	name, args, _ := strings.Cut(line, " ")
+	name := line[:pathLen(line)]
+	args, spaced := strings.CutPrefix(line[len(name):], " ")
 	key := strings.TrimPrefix(args, "--")
 	tool, known := f.d.declared(tidyName(name))
 	n := pathLen(key)
 	switch open := f.streams && !ended; {
-	case !known, f.d.opts.Told:
+	case !known, !spaced && line != name, f.d.opts.Told:
 	case n == len(key):
 		if open {
 			return f.soon(s, maxTag, 0)
