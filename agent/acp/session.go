@@ -144,8 +144,8 @@ func (s *session) answer(t, before *Turn, p Prompt) (sdk.StopReason, error) {
 		s.working <- struct{}{}
 		defer func() { <-s.working }()
 		if err = t.ctx.Err(); err == nil {
+			defer s.tellModel() // before setModel may go on, which tells of its own
 			stop, err = s.conversation.Prompt(t.ctx, p, t)
-			s.tellModel() // before setModel may go on, which tells of its own
 		}
 	}()
 	ended := false

@@ -231,7 +231,7 @@ func (s *server) open(ctx context.Context, l *link) (*mcp.ClientSession, error) 
 			return session, nil
 		}
 		t.close() // the SDK does so only for some errors
-		if !t.late() {
+		if !t.late() || ctx.Err() != nil {
 			return nil, t.why(err)
 		}
 	}

@@ -356,9 +356,15 @@ func (c *pipes) impatient(id jsonrpc.ID) {
 	case <-c.closed:
 	case <-timer.C:
 		c.mu.Lock()
-		delete(c.waiting, id)
-		c.discover = id
+		answered := c.waiting[id] == ""
+		if !answered {
+			delete(c.waiting, id)
+			c.discover = id
+		}
 		c.mu.Unlock()
+		if answered { // just now
+			return
+		}
 		no := &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "no answer"}}
 		select {
 		case c.incoming <- no:
