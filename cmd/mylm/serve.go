@@ -32,9 +32,9 @@ With -m every name that a program asks for means that model.`,
 mylm serve -m qwen3:8b                  # whatever model a program asks for
 mylm serve --for codex                  # the settings for a program
 mylm serve --addr 0.0.0.0:11435 --key-env MYLM_KEY`,
-		Flags: append(config.Flags(
-			config.ModelName, config.Host, config.Temperature, config.Seed, config.MaxTokens, config.NumCtx, config.KeepAlive, config.Think, config.Form,
-			config.Timeout, config.FirstTokenTimeout),
+		Flags: append(append([]cli.Flag{config.FlagOf(config.ModelName, "all of them")}, config.Flags(
+			config.Host, config.Temperature, config.Seed, config.MaxTokens, config.NumCtx, config.KeepAlive, config.Think, config.Form,
+			config.Timeout, config.FirstTokenTimeout)...),
 			&cli.StringFlag{Name: "addr", Usage: "listen on `ADDRESS`; any but the loopback interface needs a key", Value: defaultServeAddress},
 			&cli.StringFlag{Name: "key-env", Usage: "programs have to bring the key in the variable `NAME`"},
 			&cli.StringSliceFlag{Name: "allow-origin", Usage: "let pages of `ORIGIN`, such as https://app.example, ask (repeatable)"},

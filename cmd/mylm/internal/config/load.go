@@ -186,6 +186,13 @@ func Flags(settings ...Setting) []cli.Flag {
 	return out
 }
 
+// FlagOf is the flag of a setting, for a command where it has another default, in words.
+func FlagOf(s Setting, byDefault string) cli.Flag {
+	f := Flags(s)[0].(*flagOf)
+	f.DefaultText = byDefault
+	return f
+}
+
 // flagOf is the flag of a setting.
 type flagOf struct {
 	*cli.GenericFlag

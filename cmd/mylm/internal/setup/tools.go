@@ -248,7 +248,7 @@ func adviseHosts(t *tools.Tool) {
 func explainUnasked(n Notify) {
 	if firstTime("unasked_told", "The user was told that commands run unasked in the sandbox.\n") {
 		n.Say("mylm: commands run without a question in a sandbox where they can read this workspace and write nothing; code of the project runs there, too.\n" +
-			"  What a command is refused there you are asked about. --unasked never, or unasked = \"never\" in [policy], asks about each.")
+			"  If the sandbox blocks something, you are asked. With --unasked never, or unasked = \"never\" in [policy], you are asked about every command.")
 	}
 }
 
