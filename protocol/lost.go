@@ -412,7 +412,7 @@ var objectLabel = sync.OnceValue(func() *regexp.Regexp {
 // follows the name may still come.
 var lineForm = sync.OnceValue(func() *regexp.Regexp {
 	const head = `^(?:>>>|✿FUNCTION✿:\s*|\[[A-Z_]+\]\s*|(?:[^\n{>][^\n{]*)?to=functions\.|(?:[^\n{>][^\n{]*)?commentary to=|(?i:act(?:ion)?)[ 0-9*]*[:：][\s*\x60]*)`
-	const args = `[ *\x60\r]*(?:\n|$|[\[({])|(?:[ a-z]|<\|[a-z]+\|>)*\n?\{`
+	const args = `[ *\x60\r]*(?:\n|$|[\[({:])|(?:[ a-z]|<\|[a-z]+\|>)*\n?\{`
 	return regexp.MustCompile(head + `(?:([\w.\\-]+)(?:` + args + `)|([\w.\\-]*)(?:[ *\x60\ra-z]|<\|[a-z]*\|?>?)*$)`)
 })
 

@@ -215,8 +215,8 @@ func (f *finder) fenced(s, indent string) guess {
 	result := f.resultFollows && after == ""
 	if after != "" {
 		g := f.observed(after)
-		result = g.invented || f.d.isMessage(after)
-		if early && !result && (g.is == isWaiting || strings.IndexByte("{[", after[0]) >= 0 || after[0] == '<' && !strings.ContainsAny(after, ">\n")) {
+		result = g.invented || f.d.isMessage(after) || !f.d.opts.Told && outputFence().MatchString(after)
+		if early && !result && (g.is == isWaiting || strings.IndexByte("{[`~", after[0]) >= 0 || after[0] == '<' && !strings.ContainsAny(after, ">\n")) {
 			return guess{is: isWaiting}
 		}
 	}
@@ -251,6 +251,11 @@ func (f *finder) fenced(s, indent string) guess {
 	g.invented = result && tool != ""
 	return g
 }
+
+// outputFence is a fence of what a program printed, as it follows one with the program.
+var outputFence = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("^(?:```+|~~~+) *(?i:outputs?|results?|stdout|response)\\b")
+})
 
 // prelude is what a program may have before a call: what it imports, and the variable for
 // what is returned.

@@ -95,7 +95,7 @@ var spokenLabel = sync.OnceValue(func() *regexp.Regexp {
 	const (
 		noun   = `(?:result|output|response)s?`
 		tool   = `(?:tool|function|command tool)(?: \x60?tool\x60?)?(?:\([^)\n]*\))?(?: tool| function)?[ _-]+(?:(?:call|execution)[ _-])?(?:` + noun + `|returned|responded)`
-		of     = `(?:observation|(?:execution )?` + noun + `) (?:(?:of|from|for) (?:calling )?(?:the )?(?:function )?\(?|\()\x60?(?:tool\x60?\)?|[\w.-]*$)`
+		of     = `(?:observation|(?:execution )?` + noun + `) (?:(?:of|from|for) (?:calling )?(?:the )?(?:function |tool )?\(?|\()[\x60"]?(?:tool[\x60"]?\)?|[\w.-]*$)`
 		begins = `(?:(?:observation|tool|function|command|call|calling|execution|` + noun + `|returned|responded|of|from|for|the)[ _\x60-]+)+[\w.-]*$`
 		whose  = `(?: \([^)\n]*\)?| (?:f(?:or?|rom?)?|of?)(?: [^\s:：]*)?)`
 		mark   = `(?:([:：]|[-=*]{3}|[-–—] |\{["\n ])|[-=–—\x{FFFD}{]{0,3}$)`

@@ -38,6 +38,9 @@ var leaks = []string{
 	"### Tool Call\n\n```json\n{\"name\":\"get_weather\",\"arguments\":{\"city\":\"Paris\"}}\n```",
 	"I look.\n\n```json\n{\"name\":\"get_weather\",\"arguments\":{\"city\":\"Paris\"}}\n```\n\nObservation: rain",
 	"I look.\n\n```python\nget_weather(city=\"Paris\")\n```\n<observation>rain</observation>\nIt rains.",
+	"***** Response from calling tool \"get_weather\" *****\nParis: rain",
+	"Output from tool get_weather:\nParis: rain",
+	"I look.\nAction: get_weather: Paris\nPAUSE",
 	`[tool_call]{"name":"get_weather","arguments":{"city":"Paris"}}[/tool_call]`,
 	"Tool call:\n```json\n{\"name\":\"get_weather\",\"arguments\":{\"city\":\"Paris\"}}\n```",
 	"Tool: get_weather\ncity: \"Paris\"",
@@ -360,6 +363,7 @@ func TestAskedOnce(t *testing.T) {
 		"I will look.\n```python\nimport json\n\nprint(get_weather(city=\"Paris\"))\n```",
 		"```python\nweather = get_weather(\"Paris\")\nprint(weather)\n```",
 		`The call {"name":"get_weather","arguments":{"city":"Paris"}} tells it.`,
+		"I look.\n```json\n{\"name\":\"get_weather\",\"arguments\":{\"city\":\"Paris\"}}\n```\n```output\nrain\n```\nIt rains.",
 		"I look.\n<code>\nweather = get_weather(city=\"Paris\")\nprint(weather)\n</code>",
 		"List the files with:\n\n```bash\nls -la\n```",
 	} {
