@@ -27,14 +27,14 @@ type StopReason string
 
 // The reasons.
 const (
-	StopComplete          StopReason = "complete"           // the model answered: step
+	StopComplete          StopReason = "complete"           // the model answered: see step
 	StopMaxTurns          StopReason = "max_turns"          // no answer within the turns allowed
 	StopRepeatedCall      StopReason = "repeated_call"      // the same call again, not run
 	StopStuck             StopReason = "stuck"              // calls and results go in circles
 	StopConsecutiveErrors StopReason = "consecutive_errors" // several tool calls in a row failed
 	StopMalformed         StopReason = "malformed"          // several replies in a row could not be read
 	StopTimeout           StopReason = "timeout"            // the model said nothing for too long, or the run took too long
-	StopInterrupted       StopReason = "interrupted"        // the context was cancelled: cancelled
+	StopInterrupted       StopReason = "interrupted"        // the context was cancelled: see cancelled
 	StopDenied            StopReason = "denied"             // a call was not allowed, and nothing made up for it: updateBreakers
 	StopContextFull       StopReason = "context_full"       // the conversation does not fit the model's window
 	StopFinishOther       StopReason = "finish_other"       // the reply ended for a reason of the backend's own

@@ -169,7 +169,7 @@ func (s *Store) explain(ctx context.Context, err error) error {
 func explain(ctx context.Context, path string, err error) error {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
-		if err != nil && ctx.Err() != nil && strings.HasPrefix(err.Error(), "sql: ") { // it ends the transaction meanwhile
+		if err != nil && ctx.Err() != nil && strings.HasPrefix(err.Error(), "sql: ") { // database/sql has ended the transaction itself
 			return ctx.Err()
 		}
 		return err

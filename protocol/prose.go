@@ -178,8 +178,9 @@ var (
 // codeTag opens what is shown as code.
 const codeTag = "<code>"
 
-// fenced is a fence at a place, or <code> alone on its line: one that says that it holds a call, or that holds nothing
-// but one and ends the reply, or has a result behind it. What words follow is an example.
+// fenced is a fence at a place, or <code> alone on its line: one that says that it holds a
+// call, or that holds nothing but one and ends the reply. With a result behind it, that one
+// was made up (invented). A fence that words follow is an example.
 func (f *finder) fenced(s, indent string) guess {
 	head, body, whole := strings.Cut(s[:min(len(s), maxPassed)], "\n")
 	info := strings.TrimLeft(head, head[:1])

@@ -144,7 +144,7 @@ func (s *session) answer(t, before *Turn, p Prompt) (sdk.StopReason, error) {
 		s.working <- struct{}{}
 		defer func() { <-s.working }()
 		if err = t.ctx.Err(); err == nil {
-			defer s.tellModel() // before setModel may go on, which tells of its own
+			defer s.tellModel() // before setModel goes on: it tells the editor itself
 			stop, err = s.conversation.Prompt(t.ctx, p, t)
 		}
 	}()

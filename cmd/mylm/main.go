@@ -72,7 +72,7 @@ func program(args []string, s term.Streams) (code int) {
 	f := failure.Of(err)
 	if !errors.Is(err, failure.ErrReported) {
 		screen.Report(f)
-		form, _ := sink.Form(line.Context) // of both flags, --json
+		form, _ := sink.Form(line.Context) // --json wins over --output
 		if out := sink.New(form, s.Out); out != nil {
 			_ = out.Close(sink.Outcome{Failure: f}) // stderr has it as well
 		}

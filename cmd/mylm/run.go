@@ -293,7 +293,7 @@ func (r *run) end(ctx context.Context, err error) error {
 
 // reported is the message and exit code of a run that has ended: nil if it is complete.
 func reported(p *setup.Person, r agent.Result) *failure.Error {
-	if r.StopReason == agent.StopComplete { // program ends with 0
+	if r.StopReason == agent.StopComplete { // the exit code is 0
 		return nil
 	}
 	f := failure.Ended(r)
