@@ -1,6 +1,9 @@
 package protocol
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // doubt is a place in the text at which a call may have begun in a form that is not
 // read (A8), and what decides whether it has.
@@ -17,7 +20,8 @@ type doubt struct {
 // Doubtful returns how many bytes at the end of the text that was passed on Close may
 // find to be a call in a form that is not read (UnknownForm, FencedCall, EscapedCall), or
 // a result that was made up (InventedObservation). Who cannot take text back withholds as
-// much. Where a call is announced in words, those are not among them. It is to be called
+// much. Where a call is announced in words, only the name of the tool is among them, if
+// it comes last. It is to be called
 // after each Push; after Close it is how much of the text was found to be such.
 func (d *Decoder) Doubtful() int {
 	if d.mode == done {
@@ -31,7 +35,22 @@ func (d *Decoder) Doubtful() int {
 	if d.line.unended() {
 		from = min(from, d.shownAt-f.from)
 	}
-	return len(f.text) - from
+	return len(f.text) - f.nameBefore(from)
+}
+
+// nameBefore is where the name of a tool begins, or what may become one, that the text up
+// to end ends with: the name of a call of which only the arguments are in doubt.
+func (f *finder) nameBefore(end int) int {
+	const marks = "`*\"'"
+	s := strings.TrimRight(f.text[:end], " \t\r\n:"+marks)
+	at := pathStart(s)
+	word := tidyName(s[at:])
+	_, known := f.d.declared(word)
+	begun := f.streams && len(s) == len(f.text) && slices.ContainsFunc(f.d.opts.Tools.Names(), func(name string) bool { return strings.HasPrefix(name, word) })
+	if word == "" || !known && !begun {
+		return end
+	}
+	return len(strings.TrimRight(s[:at], marks+"@"))
 }
 
 // placeFrom is where the first call begins that there may be, or the end of the text.

@@ -37,6 +37,7 @@ func (d *Decoder) lost() {
 	}
 	if tool != "" {
 		d.failAt(len(f.text)-at, &FormatError{Reason: reason, Tool: tool})
+		d.lostAt = len(f.text) - f.nameBefore(at)
 	}
 }
 
@@ -45,7 +46,7 @@ func (d *Decoder) lost() {
 func (d *Decoder) failInvented() {
 	f := finder{d: d, text: d.passed.String(), from: d.passed.from, resultFollows: true}
 	if tool, at, _ := f.find(d.callStarts); tool != "" {
-		d.lostAt = len(f.text) - at
+		d.lostAt = len(f.text) - f.nameBefore(at)
 	}
 	d.fail(&FormatError{Reason: InventedObservation, Offset: d.off})
 }
@@ -299,7 +300,7 @@ func (f *finder) place(at int) (g guess) {
 			g = f.observed(f.text[at:])
 		}
 		return g
-	case start && !f.shown && strings.HasPrefix(f.text[at:], codeTag+"\n"):
+	case start && !f.shown && c == '<' && codeTag().MatchString(f.text[at:min(len(f.text), at+maxTag)]):
 		return f.fenced(f.text[at:], f.text[from:at])
 	case start:
 		if g = f.atLine(f.text[at:]); g.is == isNone && c == '{' {
@@ -456,13 +457,15 @@ func (f *finder) call(s string, bullet, list bool) guess {
 		return g
 	}
 	tool, known := f.d.declared(tidyName(s[:n]))
-	if !known && s[n] == '(' && !f.d.opts.Told {
-		tool, known = f.d.method(s[:n])
+	if !known && s[n] == '(' {
 		args := s[n:min(len(s), n+maxTag)]
 		if m := callerArgs().FindStringSubmatch(args); m != nil && f.d.stands(m[1]+m[2]) {
 			return found(m[1] + m[2])
 		}
-		if !known && !strings.ContainsAny(args, "{=)\n") {
+		if !f.d.opts.Told {
+			tool, known = f.d.method(s[:n])
+		}
+		if !known && (!strings.ContainsAny(args, "{=)\n") || callerKey().MatchString(args)) {
 			return f.soon(args, maxTag, 0)
 		}
 	}
@@ -508,9 +511,15 @@ func (f *finder) call(s string, bullet, list bool) guess {
 	return found(tool)
 }
 
-// callerArgs is how the arguments of a function that calls a tool begin: call_tool("NAME", …).
+// callerArgs is how the arguments of a function that calls a tool begin: call_tool("NAME", …),
+// ToolCall(name="NAME", …).
 var callerArgs = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\(\s*(?:["']([\w-]+)["']\s*,|([\w-]+)\s*,\s*(?:\{|\w+=))`)
+	return regexp.MustCompile(`^\(\s*(?:(?:name\s*=\s*)?["']([\w-]+)["']\s*,|([\w-]+)\s*,\s*(?:\{|\w+=))`)
+})
+
+// callerKey is what such arguments may go on behind.
+var callerKey = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\(\s*(?:n|na|nam|name\s*=\s*["']?[\w-]*["']?)$`)
 })
 
 // method returns the tool that is the last part of a path, as of a client or a server, or

@@ -175,8 +175,8 @@ var (
 	resultFences = []string{"tooloutput", "toolresult", "toolresponse", "functionresponse", "functionresult", "functionoutput", "observation"}
 )
 
-// codeTag opens what is shown as code.
-const codeTag = "<code>"
+// codeTag opens what is shown as code, alone on its line, as smolagents has it.
+var codeTag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?i:<code>)[ \t\r]*\n`) })
 
 // fenced is a fence at a place, or <code> alone on its line: one that says that it holds a
 // call, or that holds nothing but one and ends the reply. With a result behind it, that one
@@ -185,8 +185,8 @@ func (f *finder) fenced(s, indent string) guess {
 	head, body, whole := strings.Cut(s[:min(len(s), maxPassed)], "\n")
 	info := strings.TrimLeft(head, head[:1])
 	fence := head[:len(head)-len(info)]
-	if head == codeTag { // of smolagents
-		info, fence = "", "</code>"
+	if head[0] == '<' {
+		info, fence = "", "</"+strings.TrimSpace(head)[1:]
 	}
 	switch {
 	case !whole && (info == "" || len(fence) >= 3):

@@ -213,7 +213,8 @@ func (g *generation) read(ctx context.Context) (Reply, error) {
 			}
 		}
 		g.inCall += len(chunk.Text)
-		if r.Take(chunk); g.left {
+		r.Take(chunk)
+		if g.flushCertain(); g.left {
 			return Reply{}, nil
 		}
 		g.inCall += len(chunk.CallPart)
@@ -290,6 +291,7 @@ func (w *watch) cause(ctx context.Context, err error) error {
 func (g *generation) part(p protocol.Part) {
 	switch p.Kind {
 	case protocol.Thought:
+		g.flushCertain()
 		g.inCall = 0
 		text := g.cut + p.Text
 		whole := tools.Begin(text, len(text))
@@ -300,13 +302,18 @@ func (g *generation) part(p protocol.Part) {
 			return
 		}
 		g.held.WriteString(p.Text)
-		if !g.hold && !g.closing {
-			g.flush(false)
-		}
 	case protocol.Answer, protocol.Retract:
 		if g.hold {
 			g.held.Reset()
 		}
+	}
+}
+
+// flushCertain passes on what of the text is certain now. What ends the reply may come in
+// the same piece as the text that it makes doubtful, so this follows a whole piece.
+func (g *generation) flushCertain() {
+	if !g.hold && !g.closing && g.held.Len() > 0 {
+		g.flush(false)
 	}
 }
 

@@ -340,3 +340,31 @@ func TestTextBeforeResult(t *testing.T) {
 		}
 	}
 }
+
+// Of a call that cannot be read, however often the model writes it, no part is text, the
+// name of the tool before its arguments included.
+func TestNameOfUnreadCall(t *testing.T) {
+	for reply, want := range map[string]string{
+		"I look.\n\nresult = get_weather(city=\"Paris\")":                      "I look.\n\nresult =",
+		"I look.\n\nCalling tool: get_weather\n{\"city\": \"Paris\"}":          "I look.\n\nCalling tool:",
+		"@get_weather {\"city\": \"Paris\"}":                                   "",
+		"ToolCall(name=\"get_weather\", arguments={\"city\": \"Paris\"})":      "",
+		"Now:\ncall_tool(\"get_weather\", {\"city\": \"Paris\"})":              "Now:",
+		"I look.\n\n<observation>rain</observation>":                           "I look.",
+		"I look. get_weather(city=\"Paris\")\n<observation>rain</observation>": "I look.",
+	} {
+		for _, size := range []int{0, 1, 3, 7, 16} {
+			m := &calling.Model{Model: &fake{replies: []string{reply}, chunk: size}}
+			got := generate(t.Context(), m, calling.Request{Messages: []calling.Message{user("How is it?")}, Tools: []calling.Tool{weather, clock}})
+			if got.text != want || got.calls != "" || got.err == nil {
+				t.Errorf("%q in pieces of %d: %q %q %v", reply, size, got.text, got.calls, got.err)
+			}
+		}
+	}
+	for _, answer := range []string{"I asked get_weather", "The tool is `get_weather`:\nit gives the weather."} {
+		m := &calling.Model{Model: &fake{replies: []string{answer}, chunk: 3}}
+		if got := generate(t.Context(), m, calling.Request{Messages: []calling.Message{user("Which?")}, Tools: []calling.Tool{weather, clock}}); got.text != answer || got.err != nil {
+			t.Errorf("%q: %q %v", answer, got.text, got.err)
+		}
+	}
+}
