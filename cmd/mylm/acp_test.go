@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // editor is a scripted editor that drives the real command, and holds every message
@@ -27,7 +27,7 @@ type editor struct {
 	in     io.WriteCloser
 	dir    string // of the sessions
 	stderr bytes.Buffer
-	schema *protocolSchema
+	schema *jsonschema.Resolved // of the messages, by the names of their definitions
 
 	host string // of Ollama; "": there is none
 
@@ -55,44 +55,53 @@ type frame struct {
 	Error  map[string]any
 }
 
-// protocolSchema is the schema of version 1, as the library has it.
-type protocolSchema struct {
-	compiler *jsonschema.Compiler
-	mu       sync.Mutex
-	compiled map[string]*jsonschema.Schema
-}
-
-var loadProtocol = sync.OnceValues(func() (*protocolSchema, error) {
+// loadProtocol returns the schema of version 1, as the library has it, with a property
+// for each definition. The package is the one of eventSchema, for the reason said there.
+var loadProtocol = sync.OnceValues(func() (*jsonschema.Resolved, error) {
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/coder/acp-go-sdk").Output()
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.Open(filepath.Join(strings.TrimSpace(string(dir)), "schema", "schema.json"))
+	text, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(dir)), "schema", "schema.json"))
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	doc, err := jsonschema.UnmarshalJSON(f)
-	if err != nil {
+	var doc jsonschema.Schema
+	if err := json.Unmarshal(text, &doc); err != nil {
 		return nil, err
 	}
-	c := jsonschema.NewCompiler()
-	return &protocolSchema{compiler: c, compiled: map[string]*jsonschema.Schema{}}, c.AddResource("acp.json", doc)
+	root := &jsonschema.Schema{Defs: doc.Defs, Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}
+	for name := range doc.Defs {
+		root.Properties[name] = &jsonschema.Schema{Ref: "#/$defs/" + name}
+	}
+	return root.Resolve(nil)
 })
 
-// check holds a value against a definition.
-func (s *protocolSchema) check(name string, v any) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	schema := s.compiled[name]
-	if schema == nil {
-		var err error
-		if schema, err = s.compiler.Compile("acp.json#/$defs/" + name); err != nil {
-			return err
-		}
-		s.compiled[name] = schema
+// TestACPSchemaIsStrict: the schema refuses what is no message.
+func TestACPSchemaIsStrict(t *testing.T) {
+	t.Parallel()
+	schema, err := loadProtocol()
+	if err != nil {
+		t.Fatal(err)
 	}
-	return schema.Validate(v)
+	for text, want := range map[string]bool{
+		`{"PromptResponse":{"stopReason":"end_turn"}}`: true,
+		`{"PromptResponse":{"stopReason":"tired"}}`:    false,
+		`{"PromptResponse":{}}`:                        false,
+		`{"PromptResponse":null}`:                      false,
+		`{"NoResponse":{}}`:                            false,
+		`{"SessionNotification":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"x"}}}}`: true,
+		`{"SessionNotification":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text"}}}}`:            false,
+		`{"SessionNotification":{"sessionId":"s","update":{"sessionUpdate":"nothing"}}}`:                                                  false,
+	} {
+		var v map[string]any
+		if err := json.Unmarshal([]byte(text), &v); err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.Validate(v); (err == nil) != want {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
 }
 
 // What the schema calls the messages of the agent.
@@ -194,16 +203,12 @@ func (e *editor) read(out io.Reader) {
 // take takes a message of the command. It must fit the schema.
 func (e *editor) take(line string) {
 	var f frame
-	v, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
-	if err == nil {
-		err = json.Unmarshal([]byte(line), &f)
-	}
-	if err != nil {
+	var m map[string]any
+	if err := errors.Join(json.Unmarshal([]byte(line), &m), json.Unmarshal([]byte(line), &f)); err != nil {
 		e.t.Errorf("stdout has what is no message: %q", line)
 		return
 	}
 	f.raw = line
-	m, _ := v.(map[string]any)
 	name, part := "", any(nil)
 	e.mu.Lock()
 	switch {
@@ -222,7 +227,7 @@ func (e *editor) take(line string) {
 	}
 	e.mu.Unlock()
 	if name != "" {
-		if err := e.schema.check(name, part); err != nil {
+		if err := e.schema.Validate(map[string]any{name: part}); err != nil {
 			e.t.Errorf("%s: %v\n%s", name, err, line)
 		}
 	}

@@ -154,6 +154,26 @@ func TestImports(t *testing.T) {
 	}
 }
 
+// The tests of the command start their own binary thousands of times, and each start
+// would set up this validator, which takes longer than the rest of a start.
+func TestTestsStartAtOnce(t *testing.T) {
+	files, err := filepath.Glob("*_test.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, name := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, spec := range f.Imports {
+			if strings.Contains(spec.Path.Value, "santhosh-tekuri/jsonschema") {
+				t.Errorf("%s imports %s: use the package of eventSchema", name, spec.Path.Value)
+			}
+		}
+	}
+}
+
 // The documents name the functions that carry out their rules.
 func TestDocumentsNameFunctions(t *testing.T) {
 	row := regexp.MustCompile("`(\\w+)` in ([\\w/]+\\.go)")
