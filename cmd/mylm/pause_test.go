@@ -19,7 +19,7 @@ import (
 // meanwhile is read first.
 func TestPausedProcessBlamesNobody(t *testing.T) {
 	t.Parallel()
-	limit, pause, times := 3*time.Second, 4*time.Second, 1
+	limit, pause, times := 10*time.Second, 12*time.Second, 1
 	if os.Getenv("MYLM_SLOW") != "" {
 		limit, pause, times = 20*time.Second, time.Minute, 7
 	}

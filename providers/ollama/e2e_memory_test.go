@@ -30,6 +30,10 @@ func (e *endToEnd) memory(t *testing.T, model string) {
 	if o := p.run(t, "memory", "add", "automobile"); o.code != 0 {
 		t.Fatalf("memory add: %+v", o)
 	}
+	// A search makes vectors for a moment only, which on a busy machine is one.
+	if o := p.run(t, "memory", "reindex"); o.code != 0 {
+		t.Fatalf("memory reindex: %+v", o)
+	}
 	if o := p.run(t, "memory", "search", "--limit", "1", "car"); !matches(`note +automobile\n +found by vector: [01]\.`, o.stdout) || o.code != 0 {
 		t.Errorf("car: exit code %d, stdout %q, stderr %q", o.code, o.stdout, o.stderr)
 	}
