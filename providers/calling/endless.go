@@ -1,8 +1,14 @@
 package calling
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"time"
+
+	"mylm/providers"
+	"mylm/tools"
 )
 
 // MaxReply bounds one reply in bytes where nothing else does, so that a backend that
@@ -150,4 +156,35 @@ func (p *Repetition) count(n int) int {
 	from := len(p.text) - n
 	chunk, _ := slices.BinarySearch(p.chunks, from)
 	return max(Estimate(string(p.text[from:])), len(p.chunks)-chunk)
+}
+
+// watch cancels a request in which nothing arrives for too long.
+type watch struct {
+	timer  *tools.Alarm
+	cancel context.CancelCauseFunc
+	next   time.Duration
+}
+
+func (w *watch) set(d time.Duration, format string) {
+	if d <= 0 {
+		return
+	}
+	w.timer = tools.NewAlarm(d, func() {
+		w.cancel(&providers.Error{Kind: providers.Stalled, Message: fmt.Sprintf(format, d)})
+	})
+}
+
+func (w *watch) stop() {
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+}
+
+// cause is why a request ended: a stall rather than the cancellation it led to.
+func (w *watch) cause(ctx context.Context, err error) error {
+	var stalled *providers.Error
+	if errors.As(context.Cause(ctx), &stalled) {
+		return stalled
+	}
+	return err
 }

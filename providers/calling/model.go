@@ -255,37 +255,6 @@ func (g *generation) blind(err error) error {
 
 var errCallComplete = errors.New("the call is complete")
 
-// watch cancels a request in which nothing arrives for too long.
-type watch struct {
-	timer  *tools.Alarm
-	cancel context.CancelCauseFunc
-	next   time.Duration
-}
-
-func (w *watch) set(d time.Duration, format string) {
-	if d <= 0 {
-		return
-	}
-	w.timer = tools.NewAlarm(d, func() {
-		w.cancel(&providers.Error{Kind: providers.Stalled, Message: fmt.Sprintf(format, d)})
-	})
-}
-
-func (w *watch) stop() {
-	if w.timer != nil {
-		w.timer.Stop()
-	}
-}
-
-// cause is why a request ended: a stall rather than the cancellation it led to.
-func (w *watch) cause(ctx context.Context, err error) error {
-	var stalled *providers.Error
-	if errors.As(context.Cause(ctx), &stalled) {
-		return stalled
-	}
-	return err
-}
-
 // part passes on what is certain of the reply, unless its verdict may take it back.
 // White space at the beginning of the text of a reply, and before a call, is left out.
 func (g *generation) part(p protocol.Part) {
