@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/netip"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"mylm/cmd/mylm/internal/config"
@@ -103,7 +105,20 @@ func runServer(c *cli.Context, s *term.Screen, loaded *config.Config) error {
 			WithHint("--addr names another address.")
 	}
 	s.Say(fmt.Sprintf("mylm serves http://%s, by %s (Ctrl-C stops it)", listener.Addr(), models.About()))
-	return (&serve.Server{Handler: serve.New(options)}).Serve(c.Context, listener)
+	ctx, cancel := context.WithCancel(c.Context)
+	var checking sync.WaitGroup
+	checking.Go(func() { checkModels(ctx, s, models) })
+	defer checking.Wait()
+	defer cancel()
+	return (&serve.Server{Handler: serve.New(options)}).Serve(ctx, listener)
+}
+
+// checkModels says what keeps the models from answering, before a program asks one.
+func checkModels(ctx context.Context, s *term.Screen, models *setup.Served) {
+	if err := models.Check(ctx); err != nil && ctx.Err() == nil {
+		f := failure.Of(err)
+		s.Say("mylm: requests fail until this is put right: " + strings.TrimSpace(f.Error()+"\n"+f.Hint))
+	}
 }
 
 // isLoopback reports whether a host can only be reached from this machine.

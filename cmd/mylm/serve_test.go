@@ -57,6 +57,22 @@ func servingTo(t testing.TB, log io.Writer, env []string, args ...string) (base 
 	}
 }
 
+// A server whose models cannot answer says so at its start, not only when it is asked.
+func TestServeWithoutOllama(t *testing.T) {
+	for _, args := range [][]string{nil, {"-m", "qwen3:8b"}} {
+		var log strings.Builder
+		read, write := io.Pipe()
+		_, stop := servingTo(t, write, []string{"OLLAMA_HOST=127.0.0.1:1"}, args...)
+		for lines := bufio.NewScanner(read); !strings.Contains(log.String(), "ollama serve") && lines.Scan(); {
+			log.WriteString(lines.Text() + "\n")
+		}
+		go func() { _, _ = io.Copy(io.Discard, read) }()
+		if stop(); !strings.Contains(log.String(), "no Ollama server answers at http://127.0.0.1:1") {
+			t.Errorf("%v: %s", args, log.String())
+		}
+	}
+}
+
 // A call of the demo model comes out of each API; the server ends by itself when it is told.
 func TestServe(t *testing.T) {
 	base, stop := serving(t, nil, "-m", "demo")

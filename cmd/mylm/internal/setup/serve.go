@@ -208,6 +208,17 @@ func (s *Served) List(ctx context.Context) ([]providers.ModelInfo, error) {
 	return list, nil
 }
 
+// Check reports what keeps the models from answering: Ollama does not, or has no such
+// model.
+func (s *Served) Check(ctx context.Context) (err error) {
+	if s.only != nil {
+		_, err = s.only.info(ctx, silent{})
+	} else {
+		_, err = s.List(ctx)
+	}
+	return err
+}
+
 // About says in a few words which models there are.
 func (s *Served) About() string {
 	if s.only != nil {
