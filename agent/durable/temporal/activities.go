@@ -149,6 +149,10 @@ func (r *Runs) append(ctx context.Context, in entries) (s *agent.Session, begun 
 
 // extend is append for a session that has these entries, or did when it was read.
 func (r *Runs) extend(ctx context.Context, in entries, all []agent.Entry) (s *agent.Session, begun bool, err error) {
+	fewer := fmt.Errorf("the session %s has %d entries, too few for the entry %d: %w", in.Session, len(all), in.Through, errFewer)
+	if len(in.Entries) > 0 && in.Entries[0].Seq > len(all)+1 { // appending would succeed, and tell nothing of those between
+		return nil, false, fewer
+	}
 	for _, e := range in.Entries {
 		if begun = e.Seq <= len(all); begun {
 			if all[e.Seq-1].Run != e.Run {
@@ -168,7 +172,7 @@ func (r *Runs) extend(ctx context.Context, in entries, all []agent.Entry) (s *ag
 		all = append(all, e)
 	}
 	if len(all) < in.Through {
-		return nil, false, fmt.Errorf("the session %s has %d entries, and not %d: %w", in.Session, len(all), in.Through, errFewer)
+		return nil, false, fewer
 	}
 	if s, err = agent.LoadSession(in.Session, all); err == nil {
 		r.recent.put(in.Session, all)
