@@ -90,6 +90,7 @@ const (
 	notRun      = "not_run"      // the call cannot be made, and was not
 	notRecorded = "not_recorded" // nothing was done: the database could not take the entries
 	unread      = "unread"       // the same: what the activity is given could not be read
+	noTools     = "no_tools"     // the same: a worker of ToolQueue is to do it
 )
 
 // begin appends what a call begins with. If the database is away, the workflow waits for it.
@@ -264,6 +265,9 @@ func (r *Runs) model(ctx context.Context, in modelInput) (got reply, err error) 
 // tool makes one call. If the call was begun before and does more than read, its end is
 // unknown.
 func (r *Runs) tool(ctx context.Context, in toolInput) (tools.Outcome, error) {
+	if r.elsewhere() {
+		return tools.Outcome{}, sdk.NewNonRetryableApplicationError("the worker calls no tools", noTools, nil)
+	}
 	defer beat(ctx)()
 	s, begun, err := r.begin(ctx, in.entries)
 	switch {

@@ -35,6 +35,9 @@
 // worker was lost, the model is told so. It waits for the update UpdateDecide, unless the
 // input allows it; the query QueryWaiting returns what it is.
 //
+// Tools may be called by other workers than models, which then need no access to the
+// workspace: see Runs.ToolQueue.
+//
 // # Limits
 //
 // Plans are not supported, and neither are hooks, MaxTime, DryRun and approval by a

@@ -79,7 +79,11 @@ type Runs struct {
 	// result without its messages and calls: here what the run leaves goes to the memory.
 	// It is called again if it fails or its worker is lost, five times at most.
 	Ended func(context.Context, *agent.Session, agent.Result) error
+	// ToolQueue is the task queue of the workers that RegisterTools is called with. Runs have
+	// tools called there whose own workers have none; "": their own workers have them.
+	ToolQueue string
 
+	hasTools bool // RegisterTools was called
 	opts     agent.Options
 	settings json.RawMessage // those of runs that begin here
 	store    Store
@@ -122,7 +126,8 @@ type Registry interface {
 	RegisterActivityWithOptions(a any, options activity.RegisterOptions)
 }
 
-// Register has a worker work on runs.
+// Register has a worker work on runs. With a ToolQueue it calls tools itself only if
+// RegisterTools was called before, with a worker of that queue.
 func (r *Runs) Register(w Registry) {
 	w.RegisterWorkflowWithOptions(r.Workflow, workflow.RegisterOptions{Name: WorkflowName})
 	w.RegisterActivityWithOptions(r.model, activity.RegisterOptions{Name: modelActivity.name})
@@ -133,6 +138,18 @@ func (r *Runs) Register(w Registry) {
 	w.RegisterActivityWithOptions(r.record, activity.RegisterOptions{Name: recordActivity.name})
 }
 
+// RegisterTools has a worker of ToolQueue call tools for the runs of other workers. The
+// workspace of the runs is that of these workers: the others need no access to it.
+func (r *Runs) RegisterTools(w Registry) {
+	r.hasTools = true
+	w.RegisterActivityWithOptions(r.tool, activity.RegisterOptions{Name: readActivity.name})
+	w.RegisterActivityWithOptions(r.lookHere, activity.RegisterOptions{Name: lookActivity.name})
+	w.RegisterActivityWithOptions(r.place, activity.RegisterOptions{Name: placeActivity.name})
+}
+
+// elsewhere reports whether tools are called by other workers only.
+func (r *Runs) elsewhere() bool { return r.ToolQueue != "" && !r.hasTools }
+
 // rule is how long an activity may take, and how often it is tried.
 type rule struct {
 	name     string
@@ -142,6 +159,9 @@ type rule struct {
 	pause    time.Duration // the longest between two
 	settle   bool          // a cancelled one is waited for
 }
+
+// lookWithin is how long a tool may take to say what a call would do.
+const lookWithin = 10 * time.Second
 
 // appendWithin is how long the database may take for the entries that a call begins with.
 const appendWithin = 30 * time.Second
@@ -167,6 +187,10 @@ var (
 	infoActivity = rule{"mylm.info", time.Minute, beatWithin, 1, soon, false}
 	// A run waits for the database with what it continues, for days if need be.
 	openActivity = rule{"mylm.open", time.Minute, 0, 0, late, false}
+	// A run begins where its tools are, and waits for a worker that has them.
+	placeActivity = rule{"mylm.place", time.Minute, 0, 0, late, false}
+	// It may look at files. Without it the call is not made.
+	lookActivity = rule{"mylm.look", lookWithin, 0, 3, soon, false}
 	// Without its record a run has no end. The others do not wait for the database: where
 	// they cannot record what they begin with, the run waits with this one, and has them
 	// done then.
@@ -183,8 +207,13 @@ const (
 
 // in applies the rule, with time that comes on top.
 func (r rule) in(ctx workflow.Context, more time.Duration) workflow.Context {
+	return r.on(ctx, "", more)
+}
+
+// on applies the rule in a task queue, "" is that of the run.
+func (r rule) on(ctx workflow.Context, queue string, more time.Duration) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout: r.run + more, HeartbeatTimeout: r.beat, WaitForCancellation: r.settle,
+		TaskQueue: queue, StartToCloseTimeout: r.run + more, HeartbeatTimeout: r.beat, WaitForCancellation: r.settle,
 		RetryPolicy: &sdk.RetryPolicy{InitialInterval: 500 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: r.pause, MaximumAttempts: r.attempts},
 	})
 }

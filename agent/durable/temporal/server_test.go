@@ -33,6 +33,7 @@ var record = flag.Bool("record", false, "write the histories in testdata again")
 const (
 	recorded  = "testdata/settings.json"
 	continued = "testdata/settings-continued.json"
+	apart     = "testdata/queues.json"  // of a run whose tools were called by other workers
 	first     = "testdata/history.json" // without the settings of its run
 )
 
@@ -82,7 +83,7 @@ func TestReplayElsewhere(t *testing.T) {
 	}
 	replayer := worker.NewWorkflowReplayer()
 	other.Register(workflows{replayer})
-	for _, file := range []string{recorded, continued} {
+	for _, file := range []string{recorded, continued, apart} {
 		if err := replayer.ReplayWorkflowHistoryFromJSONFile(nil, file); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
@@ -150,6 +151,19 @@ func waiting(t *testing.T, c client.Client, id string) *agent.ApprovalRequest {
 	return nil
 }
 
+func decide(t *testing.T, c client.Client, id string, d temporal.Decision) {
+	t.Helper()
+	update, err := c.UpdateWorkflow(t.Context(), client.UpdateWorkflowOptions{
+		WorkflowID: id, UpdateName: temporal.UpdateDecide, WaitForStage: client.WorkflowUpdateStageCompleted, Args: []any{d},
+	})
+	if err == nil {
+		err = update.Get(t.Context(), nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // keep writes a history to testdata.
 func keep(t *testing.T, h *history.History, file string) {
 	if !*record {
@@ -194,22 +208,11 @@ func TestServer(t *testing.T) {
 	}
 	w = work(t, c, rest)
 	defer w.Stop()
-	decide := func(d temporal.Decision) {
-		update, err := c.UpdateWorkflow(t.Context(), client.UpdateWorkflowOptions{
-			WorkflowID: "s", UpdateName: temporal.UpdateDecide, WaitForStage: client.WorkflowUpdateStageCompleted, Args: []any{d},
-		})
-		if err == nil {
-			err = update.Get(t.Context(), nil)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	decide(temporal.Decision{Call: q.Call, Decision: agent.Decision{Verdict: agent.Allow}})
+	decide(t, c, "s", temporal.Decision{Call: q.Call, Decision: agent.Decision{Verdict: agent.Allow}})
 	for was := q.Call; q.Call == was; {
 		q = waiting(t, c, "s")
 	}
-	decide(temporal.Decision{Call: q.Call, Decision: agent.Decision{Reason: "no"}})
+	decide(t, c, "s", temporal.Decision{Call: q.Call, Decision: agent.Decision{Reason: "no"}})
 	var out temporal.Output
 	if err := run.Get(t.Context(), &out); err != nil {
 		t.Fatal(err)

@@ -23,6 +23,8 @@ import (
 // what a worker has, such as the notes of a project in the system prompt, may be another
 // when the history runs again.
 type settings struct {
+	Elsewhere bool `json:"elsewhere,omitempty"` // tools and workspace are those of another worker
+
 	Model      string            `json:"model,omitempty"` // its name
 	Labels     map[string]string `json:"labels,omitempty"`
 	Transforms bool              `json:"transforms,omitempty"` // there is a TransformContext
@@ -146,6 +148,8 @@ func (m model) Generate(context.Context, providers.Request) iter.Seq2[providers.
 
 // look is what a tool says about a call.
 type look struct {
+	Elsewhere bool `json:"elsewhere,omitempty"` // the worker has no tools: ask one that has
+
 	Effect  tools.Effect `json:"effect"`
 	Preview string       `json:"preview,omitempty"`
 	Broken  string       `json:"broken,omitempty"` // why it says nothing
@@ -158,15 +162,7 @@ func (e *effects) tool(d definition) *tools.Tool {
 	return &tools.Tool{
 		Name: d.Name, Description: d.Description, Schema: d.Schema, External: d.External, Timeout: d.Timeout, Sample: d.Sample,
 		Effect: func(args json.RawMessage) tools.Effect {
-			ctx, cancel := workflow.NewDisconnectedContext(e.ctx)
-			defer cancel()
-			ctx = workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
-				ScheduleToCloseTimeout: time.Minute, StartToCloseTimeout: 10 * time.Second, RetryPolicy: &sdk.RetryPolicy{MaximumAttempts: 3},
-			})
-			last = look{}
-			if err := workflow.ExecuteLocalActivity(ctx, e.runs.look, d.Name, args).Get(ctx, &last); err != nil {
-				last = look{Broken: err.Error()}
-			}
+			last = e.look(d.Name, args)
 			if last.Broken != "" {
 				panic(last.Broken) // which Prepare tells the model
 			}
@@ -177,11 +173,66 @@ func (e *effects) tool(d definition) *tools.Tool {
 	}
 }
 
-// look asks a tool about a call.
-func (r *Runs) look(_ context.Context, name string, args json.RawMessage) (look, error) {
+// look asks a tool about a call: this worker's, or else one elsewhere.
+func (e *effects) look(name string, args json.RawMessage) (l look) {
+	ctx, cancel := workflow.NewDisconnectedContext(e.ctx)
+	defer cancel()
+	ctx = workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
+		ScheduleToCloseTimeout: time.Minute, StartToCloseTimeout: lookWithin, RetryPolicy: &sdk.RetryPolicy{MaximumAttempts: 3},
+	})
+	err := workflow.ExecuteLocalActivity(ctx, e.runs.look, name, args).Get(ctx, &l)
+	if e.away = err == nil && l.Elsewhere; e.away {
+		l = look{}
+		err = e.checked(workflow.ExecuteActivity(lookActivity.on(e.ctx, e.runs.ToolQueue, 0), lookActivity.name, name, args).Get(e.ctx, &l))
+	}
+	if err != nil {
+		return look{Broken: err.Error()}
+	}
+	return l
+}
+
+// look is lookHere where there may be no tools. Its name is in histories.
+func (r *Runs) look(ctx context.Context, name string, args json.RawMessage) (look, error) {
+	if r.elsewhere() {
+		return look{Elsewhere: true}, nil
+	}
+	return r.lookHere(ctx, name, args)
+}
+
+// lookHere asks a tool about a call.
+func (r *Runs) lookHere(_ context.Context, name string, args json.RawMessage) (look, error) {
 	inv, err := r.opts.Tools.Prepare(name, args)
 	if err != nil {
 		return look{Broken: err.Error()}, nil
 	}
 	return look{Effect: inv.Effect, Preview: inv.Preview}, nil
+}
+
+// beginning are the settings of runs that begin here.
+func (r *Runs) beginning() json.RawMessage {
+	if !r.elsewhere() {
+		return r.settings
+	}
+	var s settings
+	if json.Unmarshal(r.settings, &s) != nil {
+		return r.settings // which says why when the run begins
+	}
+	s.Elsewhere = true
+	text, _ := json.Marshal(s) // as in New
+	return text
+}
+
+// place are the settings of a worker that has tools.
+func (r *Runs) place(context.Context) (json.RawMessage, error) { return r.settings, nil }
+
+// join takes what says where a run works from a worker that has tools there.
+func (s *settings) join(there settings) {
+	s.Elsewhere = false
+	s.Tools, s.Sections, s.Environment = there.Tools, there.Sections, there.Environment
+	labels := maps.Clone(s.Labels)
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	maps.Copy(labels, there.Labels)
+	s.Labels = labels
 }

@@ -32,15 +32,15 @@ func (e *effects) record(ctx workflow.Context, n int) error {
 	return err
 }
 
-// do has an activity done, again after a wait if the database was away. If the workflow was
-// cancelled, so is the run.
-func (e *effects) do(rule rule, more time.Duration, result any, input func() any) error {
+// do has an activity done in a task queue, again after a wait if the database was away. If
+// the workflow was cancelled, so is the run.
+func (e *effects) do(rule rule, queue string, more time.Duration, result any, input func() any) error {
 	for try := 1; ; try++ {
 		if e.leaving {
 			return context.Canceled
 		}
 		n := len(e.pending)
-		err := workflow.ExecuteActivity(rule.in(e.ctx, more), rule.name, input()).Get(e.ctx, result)
+		err := workflow.ExecuteActivity(rule.on(e.ctx, queue, more), rule.name, input()).Get(e.ctx, result)
 		if err == nil {
 			e.pending = e.pending[n:]
 		}

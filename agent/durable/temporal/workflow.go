@@ -35,14 +35,14 @@ func (r *Runs) Workflow(ctx workflow.Context, in Input) (Output, error) {
 	run, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	e := &effects{runs: r, ctx: ctx, cancel: cancel, session: id, allow: in.Allow | tools.Reads | tools.Remembers}
+	if err := e.listen(); err != nil {
+		return Output{}, err
+	}
 	if err := e.setUp(in); err != nil {
 		return Output{}, err
 	}
 	a, err := agent.New(e.opts)
 	if err != nil {
-		return Output{}, err
-	}
-	if err := e.listen(); err != nil {
 		return Output{}, err
 	}
 	session, resume, err := e.open(in)
@@ -89,7 +89,7 @@ func (r *Runs) Workflow(ctx workflow.Context, in Input) (Output, error) {
 func (e *effects) setUp(in Input) error {
 	e.settings, e.opts = in.Settings, e.runs.opts
 	if e.settings == nil && workflow.GetVersion(e.ctx, "settings", workflow.DefaultVersion, 1) >= 1 {
-		err := workflow.SideEffect(e.ctx, func(workflow.Context) any { return e.runs.settings }).Get(&e.settings)
+		err := workflow.SideEffect(e.ctx, func(workflow.Context) any { return e.runs.beginning() }).Get(&e.settings)
 		if err != nil {
 			return err
 		}
@@ -97,6 +97,14 @@ func (e *effects) setUp(in Input) error {
 	if e.settings != nil {
 		var s settings
 		err := json.Unmarshal(e.settings, &s)
+		if err == nil && s.Elsewhere {
+			var there settings
+			if err := workflow.ExecuteActivity(placeActivity.on(e.ctx, e.runs.ToolQueue, 0), placeActivity.name).Get(e.ctx, &there); err != nil {
+				return err
+			}
+			s.join(there)
+			e.settings, err = json.Marshal(s)
+		}
 		if err == nil {
 			e.opts, err = s.options(e)
 		}
@@ -195,6 +203,7 @@ type effects struct {
 	opts     agent.Options   // of the loop
 	settings json.RawMessage // they, nil in histories of the first version
 	allow    tools.Effect
+	away     bool // the call that is prepared is made by a worker of ToolQueue
 	ids      int
 	begins   bool          // the next id is that of the run
 	last     int           // entries
@@ -226,7 +235,7 @@ func (e *effects) entries() entries { return newEntries(e.session, e.pending, e.
 func (e *effects) Model(_ context.Context, q agent.ModelRequest) iter.Seq2[providers.Chunk, error] {
 	return func(yield func(providers.Chunk, error) bool) {
 		var got reply
-		if err := e.do(modelActivity, 0, &got, func() any { return modelInput{e.entries(), q} }); err != nil {
+		if err := e.do(modelActivity, "", 0, &got, func() any { return modelInput{e.entries(), q} }); err != nil {
 			yield(providers.Chunk{}, err)
 			return
 		}
@@ -247,7 +256,14 @@ func (e *effects) Tool(_ context.Context, q agent.ToolRequest) (o tools.Outcome)
 		rule = readActivity
 	}
 	limit := cmp.Or(e.opts.Tools.Lookup(q.Name).Timeout, e.opts.ToolTimeout, 30*time.Second)
-	err := e.do(rule, limit, &o, func() any { return toolInput{e.entries(), q} })
+	input := func() any { return toolInput{e.entries(), q} }
+	var err error
+	if !e.away {
+		err = e.do(rule, "", limit, &o, input)
+	}
+	if e.away || is(err, noTools) {
+		err = e.do(rule, e.runs.ToolQueue, limit, &o, input)
+	}
 	switch {
 	case err == nil:
 		return o
@@ -260,7 +276,7 @@ func (e *effects) Tool(_ context.Context, q agent.ToolRequest) (o tools.Outcome)
 }
 
 func (e *effects) Info(context.Context) (info providers.Info, err error) {
-	return info, e.do(infoActivity, 0, &info, func() any { return e.entries() })
+	return info, e.do(infoActivity, "", 0, &info, func() any { return e.entries() })
 }
 
 // Ask waits for a decision on what is not allowed without one.
