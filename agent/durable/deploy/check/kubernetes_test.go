@@ -264,14 +264,19 @@ func TestKubernetes(t *testing.T) {
 	if c.EnvFrom[0].ConfigMapRef.Name != settings.Name || c.EnvFrom[1].SecretRef == nil {
 		t.Errorf("a worker gets its settings from %v, and not from %s and a secret", c.EnvFrom, settings.Name)
 	}
-	for _, tenant := range []string{"default", "team-a"} { // KEDA makes the variables of the container as Kubernetes does
+	for _, of := range []struct{ prefix, tenant, queue string }{ // KEDA makes the variables of the container as Kubernetes does
+		{"", "default", "mylm/default"},
+		{"", "team-a", "mylm/team-a"},
+		{"tools:", "default", "tools:mylm/default"}, // with MYLM_TAKES=tools
+	} {
 		variables := maps.Clone(settings.Data)
-		variables["MYLM_TENANT"] = tenant
+		variables["MYLM_TENANT"] = of.tenant
+		variables["QUEUE_PREFIX"] += of.prefix
 		for _, v := range c.Env {
 			variables[v.Name] = expansion.Expand(v.Value, expansion.MappingFuncFor(variables))
 		}
-		if got := variables[queue]; got != "mylm/"+tenant {
-			t.Errorf("KEDA looks at the queue %q of the tenant %s", got, tenant)
+		if got := variables[queue]; got != of.queue {
+			t.Errorf("KEDA looks at the queue %q, and not at %q", got, of.queue)
 		}
 	}
 	for name := range settings.Data {
