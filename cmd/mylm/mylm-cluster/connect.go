@@ -23,7 +23,7 @@ const databaseVariable = "MYLM_DATABASE"
 // under way would no longer run again, since the test of the recorded histories in
 // agent/durable/temporal fails, or when earlier workers cannot run the new ones again.
 // Workers of one queue have the same.
-const loopVersion = 2
+const loopVersion = 3
 
 // The groups of flags in the help.
 const (
@@ -183,3 +183,7 @@ func (c *cluster) connect(ctx *cli.Context) (_ *link, err error) {
 
 // queueOf is the task queue of a tenant: a worker keeps the sessions of one.
 func queueOf(queue, tenant string) string { return queue + "/" + tenant }
+
+// toolQueue is the task queue of the workers that call tools for runs of a queue. It is
+// none of another tenant, whatever that is called.
+func toolQueue(queue string) string { return "tools:" + queue }

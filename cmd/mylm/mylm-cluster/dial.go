@@ -135,7 +135,7 @@ func (u unrecorded) WithAttrs(attrs []slog.Attr) slog.Handler {
 func (u unrecorded) WithGroup(name string) slog.Handler { return unrecorded{u.Handler.WithGroup(name)} }
 
 // identity is how Temporal knows this process: with the version of the loop. That of a
-// worker has the digest of its settings behind it.
+// worker has what it takes and the digest of its settings behind it.
 func identity() string {
 	host, _ := os.Hostname()
 	return fmt.Sprintf("%s%d %d@%s", identityPrefix, loopVersion, os.Getpid(), host)

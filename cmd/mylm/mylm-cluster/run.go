@@ -218,12 +218,15 @@ func (c *cluster) checkWorkers(ctx *cli.Context, l *link) error {
 	switch {
 	case err != nil:
 		return err
-	case all.same == 0 && all.other > 0:
+	case all.runs == 0 && all.other > 0:
 		return &failure.Error{Code: failure.ExitUsage, Name: "version",
 			Err:  fmt.Errorf("the workers of the queue %s have another version: %s of the loop, this one has %d", l.queue, term.Printable(all.version), loopVersion),
 			Hint: "Use the mylm-cluster of the workers, or name the queue of workers like this one: --queue or MYLM_TASK_QUEUE."}
-	case all.same == 0 && !ctx.Bool("quiet"):
+	case ctx.Bool("quiet"):
+	case all.runs == 0:
 		c.screen.Dim(fmt.Sprintf("mylm-cluster: no worker takes runs from the queue %s yet: the run waits for one (mylm-cluster worker)", l.queue))
+	case all.tools == 0:
+		c.screen.Dim(fmt.Sprintf("mylm-cluster: no worker calls tools for the queue %s yet: the run waits for one (mylm-cluster worker --takes tools)", l.queue))
 	}
 	return nil
 }

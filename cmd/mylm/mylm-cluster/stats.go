@@ -37,16 +37,19 @@ type stats struct {
 	Waiting  int              `json:"waiting"` // runs with a call that waits for a decision
 	Asked    int              `json:"asked"`   // running ones that were asked whether one waits
 	Workers  int              `json:"workers"`
-	Settings int              `json:"settings"` // different ones that the workers have
+	Settings int              `json:"settings"` // different ones that workers have which take the same
 	Backlog  backlog          `json:"backlog"`
 	Sessions map[string]int   `json:"sessions"` // by state
 	Memories int              `json:"memories"`
+
+	answering int // workers that take runs, and answer for them
 }
 
 // backlog is how many tasks nobody works on, approximately.
 type backlog struct {
 	Workflow int64 `json:"workflow"`
 	Activity int64 `json:"activity"`
+	Tools    int64 `json:"tools"` // calls for workers that take tools
 }
 
 func (c *cluster) stats(ctx *cli.Context, l *link) (err error) {
@@ -79,7 +82,7 @@ func (c *cluster) stats(ctx *cli.Context, l *link) (err error) {
 		workers += fmt.Sprintf(" with %d different settings", s.Settings)
 	}
 	c.screen.Answer(fmt.Sprintf("queue %s: %s, a backlog of %d and %d (runs, calls)\nruns: %s\nwaiting for a decision: %s\nsessions: %s\nmemories: %d\n",
-		term.Printable(s.Queue), workers, s.Backlog.Workflow, s.Backlog.Activity, counted(s.Runs), waiting, counted(s.Sessions), s.Memories))
+		term.Printable(s.Queue), workers, s.Backlog.Workflow, s.Backlog.Activity+s.Backlog.Tools, counted(s.Runs), waiting, counted(s.Sessions), s.Memories))
 	return nil
 }
 
@@ -113,13 +116,21 @@ func (l *link) counts(ctx context.Context, s *stats) error {
 	if err != nil {
 		return err
 	}
-	s.Workers, s.Settings = all.same, len(all.settings)
-	for of, n := range map[enums.TaskQueueType]*int64{enums.TASK_QUEUE_TYPE_WORKFLOW: &s.Backlog.Workflow, enums.TASK_QUEUE_TYPE_ACTIVITY: &s.Backlog.Activity} {
-		d, err := l.pollers(ctx, of)
+	s.answering, s.Workers, s.Settings = all.runs, all.same, all.kinds()
+	for _, b := range []struct {
+		queue string
+		of    enums.TaskQueueType
+		n     *int64
+	}{
+		{l.queue, enums.TASK_QUEUE_TYPE_WORKFLOW, &s.Backlog.Workflow},
+		{l.queue, enums.TASK_QUEUE_TYPE_ACTIVITY, &s.Backlog.Activity},
+		{toolQueue(l.queue), enums.TASK_QUEUE_TYPE_ACTIVITY, &s.Backlog.Tools},
+	} {
+		d, err := l.pollers(ctx, b.queue, b.of)
 		if err != nil {
 			return err
 		}
-		*n = d.GetStats().GetApproximateBacklogCount()
+		*b.n = d.GetStats().GetApproximateBacklogCount()
 	}
 	return l.countWaiting(ctx, ours, s)
 }
@@ -129,7 +140,7 @@ const maxAsked = 100
 
 // countWaiting asks running runs. Those that no worker answers for are not counted.
 func (l *link) countWaiting(ctx context.Context, ours string, s *stats) error {
-	if s.Workers == 0 {
+	if s.answering == 0 {
 		return nil
 	}
 	list, err := l.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{PageSize: maxAsked, Query: ours + " AND ExecutionStatus = 'Running'"})

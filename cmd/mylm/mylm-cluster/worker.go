@@ -5,23 +5,15 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net"
-	"net/http"
-	"strconv"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/urfave/cli/v2"
-	enums "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/taskqueue/v1"
-	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/worker"
 
 	"mylm/agent/durable/temporal"
-	"mylm/agent/journal"
 	"mylm/cmd/mylm/internal/cmdline"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
@@ -38,10 +30,14 @@ calls that are under way have 25 s to end. Others go on elsewhere.
 
 All workers of a queue have the same version, model, tools and settings. What a run writes is
 in the workspace of the worker that does it: several workers of a queue share one, as a
-network file system has it.`,
+network file system has it. Models and tools may be on different machines: --takes models and
+--takes tools. Then the workspace, its notes and the sandbox are those of the latter.`,
 		UsageText: `mylm-cluster worker -m qwen3:8b --host http://gpu1:11434 --workspace ~/shop
-mylm-cluster worker -m qwen3:8b --tools none --health :8080`,
+mylm-cluster worker -m qwen3:8b --tools none --health :8080
+mylm-cluster worker -m qwen3:8b --takes models             # where the models are
+mylm-cluster worker --takes tools --workspace /srv/shop    # where the files are`,
 		Flags: join(append(temporalFlags(), config.Flags(workerSettings()...)...), cmdline.Group(ofCluster,
+			&cli.StringFlag{Name: "takes", EnvVars: []string{"MYLM_TAKES"}, Usage: "take `WHAT`: models (runs and their model calls), tools (calls of tools), or all", Value: takesAll},
 			&cli.StringFlag{Name: "health", Usage: "answer GET /healthz (it works) and /readyz (so do database, Temporal and model) on `ADDR`, such as :8080"},
 		)...),
 		Action: c.work,
@@ -63,7 +59,19 @@ func workerSettings() []config.Setting {
 // Kubernetes kills after 30 s.
 const stopWithin = 25 * time.Second
 
+// What a worker takes.
+const (
+	takesAll    = "all"
+	takesModels = "models"
+	takesTools  = "tools"
+)
+
 func (c *cluster) work(ctx *cli.Context) error {
+	switch takes := ctx.String("takes"); takes {
+	case takesAll, takesModels, takesTools:
+	default:
+		return failure.Usage("--takes %s: it must be models, tools or all", term.Echoed(takes))
+	}
 	loaded, err := settings(ctx)
 	if err != nil {
 		return err
@@ -85,7 +93,8 @@ func (c *cluster) workFor(ctx *cli.Context, l *link, loaded *config.Config) erro
 		return err
 	}
 	defer store.Close()
-	made, err := setup.NewWorker(ctx.Context, loaded, c.screen, store)
+	takes := ctx.String("takes")
+	made, err := setup.NewWorker(ctx.Context, loaded, c.screen, store, takes == takesTools)
 	if err != nil {
 		return err
 	}
@@ -97,96 +106,109 @@ func (c *cluster) workFor(ctx *cli.Context, l *link, loaded *config.Config) erro
 	if err != nil {
 		return err
 	}
-	runs.Tools, runs.Ended = made.Tools, made.Ended
+	runs.Tools, runs.Ended, runs.ToolQueue = made.Tools, made.Ended, toolQueue(l.queue)
 	health := &health{link: l, made: made}
 	if err := health.listen(ctx); err != nil {
 		return err
 	}
 	defer health.close()
-	settings := digest(loaded, made.Model.Name)
+	settings := digest(loaded, made.Model.Name, takes)
 	if err := c.checkSettings(ctx.Context, l, settings); err != nil {
 		return err
 	}
-	fatal := make(chan error, 1)
-	w := worker.New(l.Client, l.queue, worker.Options{WorkerStopTimeout: stopWithin, Identity: identity() + " " + settings, OnFatalError: func(err error) {
+	fatal := make(chan error, 2)
+	o := worker.Options{WorkerStopTimeout: stopWithin, Identity: identity() + " " + settings, OnFatalError: func(err error) {
 		select {
 		case fatal <- err:
 		default: // the first says why
 		}
-	}})
-	runs.Register(w)
-	if err := w.Start(); err != nil {
+	}}
+	stop, err := startWorkers(l, runs, takes, o)
+	if err != nil {
 		return err
 	}
+	defer stop()
 	go temporal.Sweep(ctx.Context, l.Client, l.space, l.queue, payloads, func(err error) { c.screen.Say("mylm-cluster: " + term.OneLine(err.Error(), 500)) })
 	health.works.Store(true)
-	c.screen.Say(fmt.Sprintf("mylm-cluster: working on runs of the queue %s with %s in %s (Ctrl-C stops it)",
-		term.Printable(l.queue), setup.ServerText(made.Model.Name), term.Printable(loaded.Workspace)))
+	c.screen.Say(fmt.Sprintf("mylm-cluster: %s (Ctrl-C stops it)", worksOn(takes, l.queue, made.Model.Name, loaded.Workspace)))
 	select {
 	case err = <-fatal:
 	case <-ctx.Done():
 		c.screen.Say("mylm-cluster: stopping, when the calls that are under way have ended")
 	}
 	health.works.Store(false)
-	w.Stop()
 	return err
 }
 
-// pollers are the workers that were there for the queue of a type a short time ago.
-func (l *link) pollers(ctx context.Context, of enums.TaskQueueType) (*workflowservice.DescribeTaskQueueResponse, error) {
-	return l.WorkflowService().DescribeTaskQueue(ctx, &workflowservice.DescribeTaskQueueRequest{
-		Namespace: l.space, TaskQueue: &taskqueue.TaskQueue{Name: l.queue, Kind: enums.TASK_QUEUE_KIND_NORMAL}, TaskQueueType: of, ReportStats: true,
-	})
-}
-
-// present is how long ago a worker may have asked for work: each asks once a minute.
-const present = 70 * time.Second
-
-// crew are the workers of a queue.
-type crew struct {
-	same, other int            // of this version of the loop, and of another
-	version     string         // one of the others
-	settings    map[string]int // of those of this version, by the digest
-}
-
-// crew asks Temporal for the workers of the queue.
-func (l *link) crew(ctx context.Context) (c crew, err error) {
-	d, err := l.pollers(ctx, enums.TASK_QUEUE_TYPE_WORKFLOW)
-	c.settings = map[string]int{}
-	for _, p := range d.GetPollers() {
-		words := strings.Fields(p.GetIdentity()) // see identity
-		version, ours := strings.CutPrefix(p.GetIdentity(), identityPrefix)
-		version, _, _ = strings.Cut(version, " ")
-		switch {
-		case time.Since(p.GetLastAccessTime().AsTime()) > present:
-		case ours && version == strconv.Itoa(loopVersion):
-			c.same++
-			c.settings[words[len(words)-1]]++
-		default:
-			c.other++
-			if c.version = "unknown"; ours {
-				c.version = version
-			}
+// startWorkers starts what takes work from the queues, and returns what stops it.
+func startWorkers(l *link, runs *temporal.Runs, takes string, o worker.Options) (stop func(), err error) {
+	var all []worker.Worker
+	if takes != takesModels {
+		of := o
+		of.DisableWorkflowWorker = true
+		all = append(all, worker.New(l.Client, toolQueue(l.queue), of))
+		runs.RegisterTools(all[0])
+	}
+	if takes != takesTools {
+		w := worker.New(l.Client, l.queue, o)
+		runs.Register(w)
+		all = append(all, w)
+	}
+	stop = func() {
+		var stopping sync.WaitGroup
+		for _, w := range all {
+			stopping.Go(w.Stop)
+		}
+		stopping.Wait()
+	}
+	for i, w := range all {
+		if err := w.Start(); err != nil {
+			all = all[:i]
+			stop()
+			return nil, err
 		}
 	}
-	return c, err
+	return stop, nil
 }
 
-// digest is of the settings by which a run is done: two workers that have another do it
-// differently. Where a model is reached is no such setting, and which it is is.
-func digest(c *config.Config, model string) string {
+// worksOn says what a worker does.
+func worksOn(takes, queue, model, workspace string) string {
+	queue, workspace = term.Printable(queue), term.Printable(workspace)
+	switch takes {
+	case takesModels:
+		return fmt.Sprintf("working on runs of the queue %s with %s, and with the tools of other workers", queue, setup.ServerText(model))
+	case takesTools:
+		return fmt.Sprintf("calling tools for runs of the queue %s in %s", queue, workspace)
+	}
+	return fmt.Sprintf("working on runs of the queue %s with %s in %s", queue, setup.ServerText(model), workspace)
+}
+
+// digest is of the settings by which a run is done, behind what the worker takes: two of the
+// same kind that have another do it differently. Where a model is reached is no such setting,
+// and which it is is.
+func digest(c *config.Config, model, takes string) string {
 	held := config.Held(c.Settings, workerSettings()...)
 	delete(held, "host")
 	held["model"], held["workspace"], held["deny"] = model, c.Workspace, fmt.Sprint(config.Deny.Of(c.Settings))
+	if takes == takesModels {
+		delete(held, "workspace") // nothing is done in it
+	}
 	text, _ := json.Marshal(held) // texts
 	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:4])
+	return takes + " " + hex.EncodeToString(sum[:4])
 }
 
 // checkSettings says that other workers of the queue have other settings.
 func (c *cluster) checkSettings(ctx context.Context, l *link, own string) error {
 	all, err := l.crew(ctx)
-	if n := all.same - all.settings[own]; n > 0 {
+	takes, _, _ := strings.Cut(own, " ")
+	n := -all.settings[own]
+	for of, count := range all.settings {
+		if strings.HasPrefix(of, takes+" ") {
+			n += count
+		}
+	}
+	if n > 0 {
 		c.screen.Say(fmt.Sprintf("mylm-cluster: %s of the queue %s: other settings than here. Which model answers, and what a tool may do, depends on who takes a call (one that was stopped counts for another minute)",
 			term.Plural(n, "worker"), term.Printable(l.queue)))
 	}
@@ -204,73 +226,4 @@ func (l *link) sameVersion(ctx context.Context) error {
 		Err: fmt.Errorf("the queue %s has %s of another version: they have version %s of the loop, this one has %d", term.Printable(l.queue), term.Plural(all.other, "worker"), term.Printable(all.version), loopVersion),
 		Hint: "Give this version a queue of its own (--queue or MYLM_TASK_QUEUE), also where runs are started, and stop the others when their runs have ended.\n" +
 			"One that was stopped counts for another minute."}
-}
-
-// health answers the probes of a worker.
-type health struct {
-	*link
-	made   *setup.Worker
-	works  atomic.Bool
-	server *http.Server
-}
-
-// listen begins to answer, if an address is named.
-func (h *health) listen(ctx *cli.Context) error {
-	addr := ctx.String("health")
-	if addr == "" {
-		return nil
-	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx.Context, "tcp", addr)
-	if err != nil {
-		return (&failure.Error{Code: failure.ExitError, Name: "listen", Err: fmt.Errorf("cannot listen on %s: %w", term.Echoed(addr), err)}).
-			WithHint("--health names another address.")
-	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { h.answer(w, h.working()) })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { h.answer(w, h.ready(r.Context())) })
-	h.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
-	go func() { _ = h.server.Serve(listener) }() // it ends with close
-	return nil
-}
-
-func (h *health) close() {
-	if h.server != nil {
-		_ = h.server.Close()
-	}
-}
-
-func (h *health) answer(w http.ResponseWriter, err error) {
-	if err != nil {
-		http.Error(w, term.OneLine(err.Error(), 500), http.StatusServiceUnavailable)
-		return
-	}
-	fmt.Fprintln(w, "ok")
-}
-
-var errStopped = errors.New("the worker does not work")
-
-func (h *health) working() error {
-	if !h.works.Load() {
-		return errStopped
-	}
-	return nil
-}
-
-// ready asks everything that a worker needs.
-func (h *health) ready(ctx context.Context) error {
-	if err := h.working(); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	if _, err := h.sessions.List(ctx, journal.Filter{Limit: 1}); err != nil {
-		return fmt.Errorf("database: %w", err)
-	}
-	if _, err := h.CheckHealth(ctx, nil); err != nil {
-		return fmt.Errorf("temporal: %w", err)
-	}
-	if err := h.made.Check(ctx); err != nil {
-		return fmt.Errorf("model: %w", err)
-	}
-	return nil
 }

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"mylm/agent"
@@ -33,18 +35,22 @@ type Worker struct {
 // NewWorker opens the model that the settings name, and makes sure that it is there. It
 // works in the workspace, asks no MCP server, and keeps no earlier versions of files. Deny
 // rules are enforced where the calls are made; what needs a decision is decided elsewhere.
-func NewWorker(ctx context.Context, c *config.Config, n Notify, store *memory.Store) (*Worker, error) {
+// One that only calls tools opens no model.
+func NewWorker(ctx context.Context, c *config.Config, n Notify, store *memory.Store, onlyTools bool) (*Worker, error) {
 	if err := c.ApplyProject(ctx); err != nil {
 		return nil, err
 	}
-	model, err := OpenModel(ctx, c, n, nil)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := model.info(ctx, n); err != nil {
-		f := failure.Of(err)
-		model.Advise(f)
-		return nil, f
+	model := &Model{Model: noModel{}}
+	if !onlyTools {
+		var err error
+		if model, err = OpenModel(ctx, c, n, nil); err != nil {
+			return nil, err
+		}
+		if _, err := model.info(ctx, n); err != nil {
+			f := failure.Of(err)
+			model.Advise(f)
+			return nil, f
+		}
 	}
 	w, s := &Worker{Model: model}, &Setup{Request: Request{Config: c, Notify: n}}
 	kept := NewMemory(c, n)
@@ -52,7 +58,9 @@ func NewWorker(ctx context.Context, c *config.Config, n Notify, store *memory.St
 	remembering.NoSave = kept.NoSave
 	if kept.NoSave == "" {
 		w.Ended = func(ctx context.Context, s *agent.Session, r agent.Result) error {
-			_, err := remembering.Keep(ctx, remember.Run{Session: s, Result: r})
+			m := *remembering
+			m.Project = cmp.Or(projectOf(s), m.Project)
+			_, err := m.Keep(ctx, remember.Run{Session: s, Result: r})
 			return err
 		}
 	}
@@ -70,9 +78,38 @@ func NewWorker(ctx context.Context, c *config.Config, n Notify, store *memory.St
 		return nil, err
 	}
 	w.Options = s.Options
-	w.Options.Labels = map[string]string{"project": c.Project, "dir": c.Workspace, "model": model.Name}
-	Suit(ctx, c.Settings, model.Model, &w.Options)
+	w.Options.Labels = map[string]string{"project": c.Project, "dir": c.Workspace}
+	if w.Options.Model = model.Model; !onlyTools {
+		w.Options.Labels["model"] = model.Name
+		Suit(ctx, c.Settings, model.Model, &w.Options)
+	}
 	return w, ctx.Err()
+}
+
+// projectOf is what the last run of a session was about, on the worker that had its tools.
+func projectOf(s *agent.Session) (project string) {
+	for _, e := range s.Entries() {
+		if begins, ok := e.Payload.(agent.RunEntry); ok && begins.Setup != nil {
+			project = begins.Setup.Labels["project"]
+		}
+	}
+	return project
+}
+
+// noModel is the model of a worker that calls none. Pictures from tools are for a model that
+// may see them.
+type noModel struct{}
+
+// Generate implements providers.Model.
+func (noModel) Generate(context.Context, providers.Request) iter.Seq2[providers.Chunk, error] {
+	return func(yield func(providers.Chunk, error) bool) {
+		yield(providers.Chunk{}, errors.New("this worker calls tools only"))
+	}
+}
+
+// Info implements providers.Informer.
+func (noModel) Info(context.Context) (providers.Info, error) {
+	return providers.Info{Sees: providers.Able}, nil
 }
 
 // embed has the memory find by vectors, too, if there is an embedder.
