@@ -61,19 +61,13 @@ func Main(m *testing.M) int {
 // returns its address. The test is skipped where there is no PostgreSQL.
 func Database(t testing.TB) string {
 	t.Helper()
-	if os.Getenv(binEnv) == "" {
-		const what = "no PostgreSQL to test against: set " + binEnv + "=$(scripts/get-postgres DIR)"
-		if os.Getenv(requireEnv) != "" {
-			t.Fatal(requireEnv + " is set, but there is " + what)
-		}
-		t.Skip(what)
-	}
+	required(t)
 	s, err := start()
 	if err != nil {
 		t.Fatal(err)
 	}
 	name := fmt.Sprintf("test%d", made.Add(1))
-	if err := s.exec("postgres", fmt.Sprintf("CREATE DATABASE %s OWNER %s", name, Role)); err != nil {
+	if err := s.database(name); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -81,9 +75,20 @@ func Database(t testing.TB) string {
 			t.Error(err)
 		}
 	})
-	address := s.address(Role, name)
-	Administer(t, address, "CREATE EXTENSION vector")
-	return address
+	return s.address(Role, name)
+}
+
+// required skips the test where there is no PostgreSQL.
+func required(t testing.TB) {
+	t.Helper()
+	if os.Getenv(binEnv) != "" {
+		return
+	}
+	const what = "no PostgreSQL to test against: set " + binEnv + "=$(scripts/get-postgres DIR)"
+	if os.Getenv(requireEnv) != "" {
+		t.Fatal(requireEnv + " is set, but there is " + what)
+	}
+	t.Skip(what)
 }
 
 // Administer runs a statement in a database as the superuser.
@@ -137,6 +142,14 @@ func (s *server) exec(database, statement string) error {
 	return err
 }
 
+// database makes one whose owner is Role, with pgvector.
+func (s *server) database(name string) error {
+	if err := s.exec("postgres", fmt.Sprintf("CREATE DATABASE %s OWNER %s", name, Role)); err != nil {
+		return err
+	}
+	return s.exec(name, "CREATE EXTENSION vector")
+}
+
 // place is where a server's directory can be: the path of a socket has about a hundred
 // bytes, and where root began the server nobody has to get there.
 func place() string {
@@ -146,43 +159,71 @@ func place() string {
 	return "/tmp"
 }
 
-// begin makes a server that loses everything with its machine: that is quicker. It needs
-// nothing of /dev/shm, which is small in containers, and leaves nothing there when killed.
+// begin makes a server that loses everything with its machine: that is quicker.
 func begin() (*server, error) {
+	s, err := create()
+	running = s
+	if err != nil {
+		return nil, err
+	}
+	if err := s.launch("fsync=off", "synchronous_commit=off", "full_page_writes=off"); err != nil {
+		return nil, err
+	}
+	return s, s.role()
+}
+
+// create makes the directory of a server, and its data.
+func create() (*server, error) {
 	dir, err := os.MkdirTemp(place(), "pgtest")
 	if err != nil {
 		return nil, err
 	}
-	s := &server{dir: dir, done: make(chan struct{})}
-	running = s
-	data, secret := filepath.Join(dir, "data"), filepath.Join(dir, "password")
+	s := &server{dir: dir}
+	secret := filepath.Join(dir, "password")
 	if err := errors.Join(os.WriteFile(secret, []byte(Password), 0o600), give(dir), give(secret)); err != nil {
-		return nil, err
+		return s, err
 	}
-	initdb := s.command("initdb", "-D", data, "-U", Superuser, "--pwfile", secret, "-A", "scram-sha-256", "-E", "UTF8", "--locale", "C", "--no-sync")
+	initdb := s.command("initdb", "-D", s.data(), "-U", Superuser, "--pwfile", secret, "-A", "scram-sha-256", "-E", "UTF8", "--locale", "C", "--no-sync")
 	if out, err := initdb.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("initdb: %w (root's tests run it as nobody, who has to be able to read %s)\n%s", err, os.Getenv(binEnv), out)
+		return s, fmt.Errorf("initdb: %w (root's tests run it as nobody, who has to be able to read %s)\n%s", err, os.Getenv(binEnv), out)
 	}
-	s.cmd = s.command("postgres", "-D", data, "-k", dir, "-p", port, "-c", "listen_addresses=", "-c", "dynamic_shared_memory_type=mmap", "-c", "fsync=off", "-c", "synchronous_commit=off",
-		"-c", "full_page_writes=off", "-c", "max_connections=200", "-c", "jit=off", "-c", "logging_collector=off")
-	log, err := os.Create(filepath.Join(dir, "log"))
+	return s, nil
+}
+
+func (s *server) data() string { return filepath.Join(s.dir, "data") }
+
+// role makes Role.
+func (s *server) role() error {
+	return s.exec("postgres", fmt.Sprintf("CREATE ROLE %s LOGIN PASSWORD '%s'", Role, Password))
+}
+
+// launch starts a server and waits until it answers. It needs nothing of /dev/shm, which is
+// small in containers, and leaves nothing there when killed.
+func (s *server) launch(settings ...string) error {
+	args := []string{"-D", s.data(), "-k", s.dir, "-p", port}
+	for _, of := range append(settings, "listen_addresses=", "dynamic_shared_memory_type=mmap", "max_connections=200", "jit=off", "logging_collector=off") {
+		args = append(args, "-c", of)
+	}
+	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer log.Close() // the server has its own
-	s.cmd.Stdout, s.cmd.Stderr = log, log
-	if err := s.cmd.Start(); err != nil {
-		return nil, err
+	cmd, done := s.command("postgres", args...), make(chan struct{})
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		return err
 	}
+	s.cmd, s.done = cmd, done
 	go func() {
-		_ = s.cmd.Wait() // how it ended is in its log
-		close(s.done)
+		_ = cmd.Wait() // how it ended is in its log
+		close(done)
 	}()
 	if err := s.ready(); err != nil {
 		text, _ := os.ReadFile(log.Name()) // the other error says that it failed
-		return nil, fmt.Errorf("%w\n%s", err, text)
+		return fmt.Errorf("%w\n%s", err, text)
 	}
-	return s, s.exec("postgres", fmt.Sprintf("CREATE ROLE %s LOGIN PASSWORD '%s'", Role, Password))
+	return nil
 }
 
 // command is a program of the server's, which refuses to work for root.
@@ -194,9 +235,12 @@ func (s *server) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
+// endedAtOnce is why a server is not ready.
+const endedAtOnce = "postgres ended at once"
+
 // ready waits until the server answers, or is gone.
 func (s *server) ready() error {
-	deadline := time.After(time.Minute)
+	deadline := time.After(3 * time.Minute)
 	for {
 		err := s.exec("postgres", "SELECT 1")
 		if err == nil {
@@ -204,7 +248,7 @@ func (s *server) ready() error {
 		}
 		select {
 		case <-s.done:
-			return errors.New("postgres ended at once")
+			return errors.New(endedAtOnce)
 		case <-deadline:
 			return fmt.Errorf("postgres is not ready: %w", err)
 		case <-time.After(20 * time.Millisecond):
