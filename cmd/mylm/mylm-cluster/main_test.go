@@ -24,9 +24,11 @@ import (
 	"mylm/agent/durable/postgres"
 	"mylm/agent/journal"
 	"mylm/cmd/mylm/internal/term"
+	"mylm/tools/sandbox"
 )
 
 func TestMain(m *testing.M) {
+	sandbox.Main()
 	testscript.Main(tests{m}, map[string]func(){"mylm-cluster": main})
 }
 
@@ -56,17 +58,24 @@ var (
 // server is the address of a real Temporal. The test is skipped without one.
 func server(t testing.TB) string {
 	t.Helper()
-	if os.Getenv("TEMPORAL_TEST_BIN") == "" {
-		const what = "TEMPORAL_TEST_BIN names no server of Temporal's: see scripts/get-temporal"
-		if os.Getenv("TEMPORAL_TEST_REQUIRED") != "" {
-			t.Fatal(what)
-		}
-		t.Skip(what)
-	}
+	needed(t)
 	if err := begin(); err != nil {
 		t.Fatal(err)
 	}
 	return running.FrontendHostPort()
+}
+
+// needed skips a test where there is no Temporal.
+func needed(t testing.TB) {
+	t.Helper()
+	if os.Getenv("TEMPORAL_TEST_BIN") != "" {
+		return
+	}
+	const what = "TEMPORAL_TEST_BIN names no server of Temporal's: see scripts/get-temporal"
+	if os.Getenv("TEMPORAL_TEST_REQUIRED") != "" {
+		t.Fatal(what)
+	}
+	t.Skip(what)
 }
 
 // scripts run those of a directory, with a database each.
