@@ -112,7 +112,11 @@ func openSession(c *cli.Context, screen *term.Screen, name string, asks bool) (*
 	ofPlan := err == nil && !asks && plan.Unfinished(s)
 	from.read(ofPlan)
 	if err := s.Resumable(); err != nil && !asks && !ofPlan {
-		return nil, failure.Usage("%v", err).WithHint("Ask another: mylm resume " + name + " \"...\"\nTo talk: mylm chat --session " + name)
+		hint := "Ask another: mylm resume " + name + " \"...\"\nTo talk: mylm chat --session " + name
+		if id != name {
+			hint += "\nA session without a reply is never the last: mylm sessions list --all shows it."
+		}
+		return nil, failure.Usage("session %s: %v", id, err).WithHint(hint)
 	}
 	if !ofPlan {
 		return from, refusePlanFlags(c)
