@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
+	"github.com/creack/pty"
 	"golang.org/x/term"
 )
 
@@ -344,6 +345,37 @@ func TestChatSignals(t *testing.T) {
 				t.Errorf("%v: the terminal is not as it was: %q", sig, s.wrote())
 			}
 		}
+	}
+}
+
+// A terminal that is taken away ends it, also where whoever started it ignores SIGHUP.
+func TestChatEndsWithItsTerminal(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, map[string]string{"replies.txt": hello}, "chat")
+	cmd.Args = append([]string{"sh", "-c", `trap "" HUP; exec "$@"`, "sh", cmd.Path}, cmd.Args[1:]...)
+	cmd.Path = "/bin/sh"
+	master, slave, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	err = cmd.Start()
+	slave.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	var wrote strings.Builder
+	for b := make([]byte, 4096); !strings.Contains(wrote.String(), "\x1b[?2004h"); {
+		n, err := master.Read(b)
+		if wrote.Write(b[:n]); err != nil {
+			t.Fatalf("%v after %q", err, wrote.String())
+		}
+	}
+	master.Close()
+	if code := exitWithin(t, cmd); code != "1" {
+		t.Errorf("exit %s", code)
 	}
 }
 

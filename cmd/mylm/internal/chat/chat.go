@@ -93,7 +93,7 @@ func (c *Chat) Run(ctx context.Context) error {
 	}
 	c.out = &output{File: c.o.Screen.Out, drawn: func() { c.feed.push(item{begun: true}) }}
 	options := []tea.ProgramOption{
-		tea.WithContext(ctx), tea.WithoutSignalHandler(), tea.WithInput(c.o.Screen.In), tea.WithOutput(c.out), tea.WithWindowSize(columns, rows), tea.WithFPS(120), // a key is on the screen within 16 ms
+		tea.WithContext(ctx), tea.WithoutSignalHandler(), tea.WithInput(&input{c.o.Screen.In}), tea.WithOutput(c.out), tea.WithWindowSize(columns, rows), tea.WithFPS(120), // a key is on the screen within 16 ms
 	}
 	if !c.o.Screen.Color() {
 		options = append(options, tea.WithColorProfile(colorprofile.ASCII))

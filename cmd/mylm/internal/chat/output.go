@@ -2,6 +2,7 @@ package chat
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"strings"
 	"sync"
@@ -9,6 +10,18 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 )
+
+// input is the terminal. Its end is an error: the library would go on without input.
+type input struct{ *os.File }
+
+// Read implements io.Reader.
+func (i *input) Read(b []byte) (int, error) {
+	n, err := i.File.Read(b)
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}
 
 // output is the terminal. It reports the first drawing, with which the library turns
 // bracketed paste on. What is printed above the drawing is written together with the
