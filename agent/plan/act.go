@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -46,6 +47,9 @@ func (r *run) act(ctx context.Context, j job) (out outcome) {
 	var without []string
 	for tried := 1; ; tried++ {
 		result, err := r.attempt(ctx, &out.cost, &j, without)
+		if id := j.task.Metadata[sessionKey]; id != "" {
+			out.task.note(sessionKey, id)
+		}
 		if result.Tainted {
 			j.tainted = true
 			out.task.note(taintedKey, "true")
@@ -113,24 +117,28 @@ func (r *run) attempt(ctx context.Context, c *totals, j *job, without []string) 
 	session := j.session
 	j.session = nil
 	switch {
-	case session == nil:
-		session = agent.NewSession()
+	case session == nil: // for the first time, or after a failure
+		session = r.newSession()
+		r.noteSession(&j.task, session)
+	case r.opts.Elsewhere != nil: // what it holds is there
 	case errors.Is(session.Resumable(), agent.ErrComplete):
 		return answered(session), nil
 	case !session.Unfinished(): // its record ends before the prompt
 		session = agent.NewSession()
 	}
 	before := turnsOf(session)
+	next := false
 	for want := max(1, o.MaxTurns-before); ; before = 0 {
-		granted := r.budget.grant(want)
+		granted := r.budget.grant(ctx, want)
 		if granted == 0 {
 			return agent.Result{}, r.turnLimit()
 		}
 		o.MaxTurns = before + granted
-		result, used, err := r.runAgent(ctx, o, j.task.ID, session, prompt, granted, true)
+		result, _, used, err := r.runAgent(ctx, Run{Task: j.task.ID, Prompt: prompt, Next: next, Options: o}, session, granted)
 		if err != nil {
 			return agent.Result{}, err
 		}
+		next = true
 		c.add(j.task.ID, result)
 		switch {
 		case errors.Is(result.Err, agent.ErrDiverged): // written by another version: the task starts again
@@ -158,27 +166,36 @@ func (r *run) setUp(j *job, without []string) (o agent.Options, prompt string, e
 	return o, prompt, err
 }
 
-// runAgent runs the agent for a task, or continues its session, and returns how
-// many of its granted replies it has used. Of a question, which is not whole, only
-// what a person waits for is shown.
-func (r *run) runAgent(ctx context.Context, o agent.Options, task string, s *agent.Session, prompt string, granted int, whole bool) (result agent.Result, used int, err error) {
+// runAgent makes a run of the agent, or continues its session, and returns the last reply as
+// the model wrote it, and how many of its granted replies it has used. Of a question, which
+// is not whole, only what a person waits for is shown.
+func (r *run) runAgent(ctx context.Context, of Run, s *agent.Session, granted int) (result agent.Result, reply string, used int, err error) {
+	o, whole := of.Options, of.Role == ""
 	defer func() { r.budget.release(granted, used) }()
+	if e := r.opts.Elsewhere; e != nil {
+		of.Session = s.ID
+		result, reply = e.Run(ctx, of)
+		return result, reply, result.Turns, nil
+	}
 	if hook := o.Hooks.Observe; hook != nil {
-		o.Hooks.Observe = func(ctx context.Context, of agent.Observed) (context.Context, func(agent.Event)) {
-			of.Task = task
-			return hook(ctx, of)
+		o.Hooks.Observe = func(ctx context.Context, seen agent.Observed) (context.Context, func(agent.Event)) {
+			seen.Task = of.Task
+			return hook(ctx, seen)
 		}
 	}
 	a, err := agent.New(o)
 	if err != nil {
-		return result, 0, &planEnd{agent.StopInternal, err}
+		return result, "", 0, &planEnd{agent.StopInternal, err}
 	}
-	events := a.Run(ctx, s, prompt)
+	var events iter.Seq2[agent.Event, error]
 	if whole && s.Unfinished() {
 		events = a.Resume(ctx, s)
+	} else {
+		events = a.Run(ctx, s, of.Prompt)
 	}
-	result = r.forward(events, task, whole)
-	return result, max(0, result.Turns-(o.MaxTurns-granted)), nil
+	result = r.forward(events, of.Task, whole)
+	_, last := lastReply(s.Entries())
+	return result, last.Raw, max(0, result.Turns-(o.MaxTurns-granted)), nil
 }
 
 // answered is the result of a run that was recorded to its end.

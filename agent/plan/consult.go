@@ -85,14 +85,14 @@ func consult[T any](ctx context.Context, r *run, c *totals, q question, parse fu
 	if err != nil {
 		return seen, false, &planEnd{agent.StopInternal, err}
 	}
-	session := agent.NewSession()
+	session := r.newSession()
 	form := q.form
 	for _, next := range []string{"; retrying", ""} {
 		prompt, err := set.ForPlan(form, q.data)
 		if err != nil {
 			return seen, false, &planEnd{agent.StopInternal, err}
 		}
-		reply, err := r.ask(ctx, c, q, session, system, prompt)
+		reply, err := r.ask(ctx, c, q, session, system, prompt, next == "")
 		if errors.Is(err, errTooLong) {
 			break
 		}
@@ -118,7 +118,7 @@ var errTooLong = errors.New("the plan is too long for the context of the model")
 
 // ask makes one run of the agent for a question and returns the reply as it
 // was written.
-func (r *run) ask(ctx context.Context, c *totals, q question, session *agent.Session, system, prompt string) (string, error) {
+func (r *run) ask(ctx context.Context, c *totals, q question, session *agent.Session, system, prompt string, again bool) (string, error) {
 	turns := 1
 	o := r.opts.Agent
 	o.Sections, o.Labels, o.MaxTime, o.SelfEval, o.Approve = nil, nil, 0, "", r.approveReads
@@ -130,10 +130,10 @@ func (r *run) ask(ctx context.Context, c *totals, q question, session *agent.Ses
 		turns = exploreTurns
 		o.System, o.Identity, o.MaxMalformed, o.NoLastWord = "", system, 0, false
 	}
-	if o.MaxTurns = r.budget.grant(turns); o.MaxTurns == 0 {
+	if o.MaxTurns = r.budget.grant(ctx, turns); o.MaxTurns == 0 {
 		return "", r.turnLimit()
 	}
-	result, _, err := r.runAgent(ctx, o, q.task, session, prompt, o.MaxTurns, false)
+	result, reply, _, err := r.runAgent(ctx, Run{Task: q.task, Role: q.role, Prompt: prompt, Next: again, Options: o}, session, o.MaxTurns)
 	if err != nil {
 		return "", err
 	}
@@ -151,8 +151,7 @@ func (r *run) ask(ctx context.Context, c *totals, q question, session *agent.Ses
 		r.notice(q.task, NoticeUnreadable, errTooLong.Error())
 		return "", errTooLong
 	}
-	_, reply := lastReply(session.Entries())
-	return reply.Raw, nil
+	return reply, nil
 }
 
 // approveReads is asked about the calls of a planner that looks around.

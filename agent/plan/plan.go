@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"sync"
-	"time"
 
 	"mylm/agent"
 	"mylm/prompts"
@@ -43,6 +42,9 @@ type Options struct {
 	// the tasks as they are to be; nil is as they are. An error ends the plan as
 	// denied. Nil: the plan is carried out as it is.
 	Agree func(ctx context.Context, p Planned) ([]Task, error) `json:"-"`
+
+	// Elsewhere has the runs made in other places. Nil: in this process.
+	Elsewhere Elsewhere `json:"-"`
 
 	PlanOnly bool     `json:"-"`                 // end when the plan is there
 	Explore  bool     `json:"explore,omitempty"` // the planner may look around with tools that only read
@@ -136,11 +138,18 @@ func (p *Planner) stream(ctx context.Context, s *agent.Session, drive func(*run,
 		ctx, cancel := p.limitTime(ctx)
 		defer cancel()
 		r := &run{
-			opts: p.opts, session: s, id: agent.NewSession().ID, started: time.Now(), events: make(chan agent.Event),
+			opts: p.opts, session: s, events: make(chan agent.Event),
 			outcomes: make(chan outcome, MaxWorkers), budget: newBudget(p.opts.MaxTurns), seq: len(s.Entries()), interrupted: map[string]bool{},
 		}
+		r.id, r.started = r.newSession().ID, r.now()
 		if hook := p.opts.Agent.Hooks.Observe; hook != nil {
 			ctx, r.observer = hook(ctx, agent.Observed{Session: s, Plan: true})
+		}
+		if e := p.opts.Elsewhere; e != nil {
+			r.budget.wait = e.Wait
+			drive(r, ctx)
+			r.yieldLast(yield)
+			return
 		}
 		var panicked any
 		go func() {
@@ -166,7 +175,7 @@ func (p *Planner) stream(ctx context.Context, s *agent.Session, drive func(*run,
 		switch {
 		case panicked != nil:
 			panic(panicked)
-		case r.stop.Status() == agent.Failed, r.stop == agent.StopInterrupted:
+		case r.failed():
 			yield(agent.Event{}, r.err)
 		}
 	}
@@ -189,6 +198,8 @@ type budget struct {
 	released   *sync.Cond
 	left, used int
 	granted    int // granted and not settled yet
+
+	wait func(ctx context.Context, so func() bool) // of Elsewhere, where nothing runs at once; or nil
 }
 
 func newBudget(n int) *budget {
@@ -200,10 +211,14 @@ func newBudget(n int) *budget {
 // grant takes up to n replies out of the budget. While all that is left is
 // granted to others, which seldom use all of it, it waits for them: they end
 // with the plan, so that this does not take longer.
-func (b *budget) grant(n int) int {
+func (b *budget) grant(ctx context.Context, n int) int {
+	settled := func() bool { return b.left > 0 || b.granted == 0 }
+	if b.wait != nil && !settled() {
+		b.wait(ctx, settled)
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for b.left <= 0 && b.granted > 0 {
+	for !settled() {
 		b.released.Wait()
 	}
 	n = max(0, min(n, b.left))

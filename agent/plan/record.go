@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"mylm/agent"
 )
@@ -52,7 +51,7 @@ func (r *run) write(ctx context.Context, turn int, p agent.EntryPayload) error {
 	r.recording.Lock()
 	defer r.recording.Unlock()
 	r.seq++
-	return rec.Append(ctx, agent.Entry{Session: r.session.ID, Seq: r.seq, Time: time.Now(), Run: r.id, Turn: turn, Payload: p})
+	return rec.Append(ctx, agent.Entry{Session: r.session.ID, Seq: r.seq, Time: r.now(), Run: r.id, Turn: turn, Payload: p})
 }
 
 // planSetup is what the run of a plan records of how it was set up.

@@ -45,6 +45,7 @@ type run struct {
 
 	sending  sync.Mutex
 	events   chan agent.Event
+	last     []agent.Event     // instead, of a plan whose runs are elsewhere
 	observer func(agent.Event) // gets the plan's own events; nil: there is none
 	number   int               // of the plan's own events
 
@@ -56,7 +57,7 @@ type run struct {
 func (r *run) send(ev agent.Event) {
 	r.sending.Lock()
 	defer r.sending.Unlock()
-	r.events <- ev
+	r.deliver(ev)
 }
 
 // emit hands over an event of the plan's own.
@@ -64,11 +65,11 @@ func (r *run) emit(task string, p agent.Payload) {
 	r.sending.Lock()
 	defer r.sending.Unlock()
 	r.number++
-	ev := agent.Event{Run: r.id, Task: task, Seq: r.number, Time: time.Now(), Payload: p}
+	ev := agent.Event{Run: r.id, Task: task, Seq: r.number, Time: r.now(), Payload: p}
 	if r.observer != nil {
 		r.observer(ev)
 	}
-	r.events <- ev
+	r.deliver(ev)
 }
 
 func (r *run) notice(task, code, text string) {
@@ -234,12 +235,12 @@ func (r *run) schedule(ctx context.Context) {
 				break
 			}
 			running++
-			r.workers.Go(func() error { r.outcomes <- r.act(work, job); return nil })
+			r.goBeside(work, func(ctx context.Context) { r.outcomes <- r.act(ctx, job) })
 		}
 		if running == 0 {
 			break
 		}
-		out := <-r.outcomes
+		out := r.nextOutcome(ctx)
 		running, alone = running-1, false
 		r.finishTask(ctx, out)
 		if r.stop != "" {
@@ -317,13 +318,18 @@ func (r *run) startTask(ctx context.Context, t Task) (job, error) {
 	}
 	r.state.Iteration++
 	t, _ = r.graph.Task(t.ID)
+	session := r.unfinished[t.ID]
+	if r.opts.Elsewhere != nil {
+		session = r.newSession()
+		r.noteSession(&t, session)
+	}
 	if err := r.recordTask(ctx, t, nil); err != nil {
 		t.Status = Pending
 		r.graph.Finish(t)
 		return job{}, err
 	}
 	r.emit(t.ID, TaskStart{ID: t.ID, Description: t.Description, Iteration: r.state.Iteration, MaxIterations: r.state.MaxIterations})
-	j := job{task: t, data: r.taskData(t), session: r.unfinished[t.ID], tainted: r.tainted()}
+	j := job{task: t, data: r.taskData(t), session: session, tainted: r.tainted()}
 	delete(r.unfinished, t.ID)
 	return j, nil
 }

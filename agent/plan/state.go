@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"mylm/agent"
 	"mylm/providers"
@@ -120,7 +119,7 @@ func (r *run) end(ctx context.Context) {
 	s.Success = r.stop == agent.StopComplete && r.graph.Done()
 	result := agent.Result{
 		Run: r.id, Session: r.session.ID, Response: s.Output, Status: r.stop.Status(), StopReason: r.stop, Turns: s.Turns,
-		Calls: append([]agent.CallRecord{}, r.cost.calls...), Usage: s.Usage, UsagePartial: r.cost.partial, Duration: time.Since(r.started), Err: r.err,
+		Calls: append([]agent.CallRecord{}, r.cost.calls...), Usage: s.Usage, UsagePartial: r.cost.partial, Duration: r.now().Sub(r.started), Err: r.err,
 		Tainted: r.opts.Agent.Tainted || r.plannerTainted.Load() || r.graph != nil && r.tainted(),
 	}
 	r.emit("", End{State: *s})

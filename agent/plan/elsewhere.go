@@ -1,0 +1,110 @@
+package plan
+
+import (
+	"context"
+	"time"
+
+	"mylm/agent"
+)
+
+// Elsewhere has the runs of a plan made in other places, as a workflow engine does. The
+// planner is then deterministic: it starts no goroutine, reads no clock, makes up no ids,
+// and can be run again from what these functions returned. Each run has a session of its
+// own, which the task names in its metadata as "session" and which the plan's has no entries
+// of. Of the events only an End and an agent.FinalResponse are yielded.
+// Options.AskUser, Agree and Explore, and Resume are of no use here.
+type Elsewhere interface {
+	// Go has f run beside its caller. Only one of all that run beside each other runs at a
+	// time, until it waits here. The context that f gets is one for the functions below.
+	Go(ctx context.Context, f func(context.Context))
+	// Wait returns when something is so.
+	Wait(ctx context.Context, so func() bool)
+	// Run makes a run, and returns its result and the last reply as the model wrote it. Its
+	// error is in the result.
+	Run(ctx context.Context, r Run) (result agent.Result, reply string)
+
+	Now() time.Time
+	NewID() string
+}
+
+// Run is a run of the agent for a plan.
+type Run struct {
+	Task    string // that it works on, or is about; "": the plan
+	Role    string // the template that the model is asked with; "": the task is worked on
+	Session string
+	Prompt  string
+	Next    bool // the session has had a run: that of a task is continued, and without a prompt
+	Options agent.Options
+}
+
+// sessionKey is the key of a task's metadata with the session of its last run elsewhere.
+const sessionKey = "session"
+
+// noteSession notes the session of a run elsewhere, for whoever follows the task.
+func (r *run) noteSession(t *Task, s *agent.Session) {
+	if r.opts.Elsewhere != nil {
+		t.note(sessionKey, s.ID)
+	}
+}
+
+// goBeside has a task worked on.
+func (r *run) goBeside(ctx context.Context, f func(context.Context)) {
+	if e := r.opts.Elsewhere; e != nil {
+		e.Go(ctx, f)
+		return
+	}
+	r.workers.Go(func() error { f(ctx); return nil })
+}
+
+// nextOutcome waits for the outcome of a task.
+func (r *run) nextOutcome(ctx context.Context) outcome {
+	if e := r.opts.Elsewhere; e != nil { // the channel has room for all
+		e.Wait(ctx, func() bool { return len(r.outcomes) > 0 })
+	}
+	return <-r.outcomes
+}
+
+func (r *run) now() time.Time {
+	if e := r.opts.Elsewhere; e != nil {
+		return e.Now()
+	}
+	return time.Now()
+}
+
+func (r *run) newSession() *agent.Session {
+	if e := r.opts.Elsewhere; e != nil {
+		return &agent.Session{ID: e.NewID()}
+	}
+	return agent.NewSession()
+}
+
+// deliver hands an event to the consumer.
+func (r *run) deliver(ev agent.Event) {
+	if r.opts.Elsewhere == nil {
+		r.events <- ev
+		return
+	}
+	switch ev.Payload.(type) {
+	case End, agent.FinalResponse:
+		if ev.Task == "" {
+			r.last = append(r.last, ev)
+		}
+	}
+}
+
+// yieldLast is the stream of a plan whose runs are elsewhere.
+func (r *run) yieldLast(yield func(agent.Event, error) bool) {
+	for _, ev := range r.last {
+		if !yield(ev, nil) {
+			return
+		}
+	}
+	if r.failed() {
+		yield(agent.Event{}, r.err)
+	}
+}
+
+// failed reports whether an error follows the events.
+func (r *run) failed() bool {
+	return r.stop.Status() == agent.Failed || r.stop == agent.StopInterrupted
+}
