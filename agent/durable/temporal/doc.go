@@ -40,6 +40,6 @@
 //
 // # Limits
 //
-// Plans are not supported, and neither are hooks, MaxTime, DryRun and approval by a
+// Hooks are not supported, and neither are MaxTime, DryRun and approval by a
 // function: New refuses them. Replies are not shown as they come.
 package temporal

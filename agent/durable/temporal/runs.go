@@ -45,6 +45,8 @@ type Input struct {
 	// Settings are what its loop depends on.
 	Run      string          `json:"run,omitempty"`
 	Settings json.RawMessage `json:"settings,omitempty"`
+
+	Report bool `json:"report,omitempty"` // the output has one: the run is part of a plan
 }
 
 // Output of a workflow. The answer is in the session.
@@ -59,6 +61,7 @@ type Output struct {
 	Unkept     string            `json:"unkept,omitempty"` // why what Runs.Ended does failed
 	Fault      *providers.Error  `json:"fault,omitempty"`  // the same as Error, if the model failed
 	Limit      *agent.LimitError `json:"limit,omitempty"`  // the same, if a limit ended the run
+	Report     *Report           `json:"report,omitempty"` // if the input asks for it
 }
 
 // Decision is what was decided about the call that waits. It counts only for the question
@@ -130,6 +133,7 @@ type Registry interface {
 // RegisterTools was called before, with a worker of that queue.
 func (r *Runs) Register(w Registry) {
 	w.RegisterWorkflowWithOptions(r.Workflow, workflow.RegisterOptions{Name: WorkflowName})
+	w.RegisterWorkflowWithOptions(r.Plan, workflow.RegisterOptions{Name: PlanName})
 	w.RegisterActivityWithOptions(r.model, activity.RegisterOptions{Name: modelActivity.name})
 	w.RegisterActivityWithOptions(r.tool, activity.RegisterOptions{Name: readActivity.name})
 	w.RegisterActivityWithOptions(r.open, activity.RegisterOptions{Name: openActivity.name})

@@ -34,6 +34,7 @@ const (
 	recorded  = "testdata/settings.json"
 	continued = "testdata/settings-continued.json"
 	apart     = "testdata/queues.json"  // of a run whose tools were called by other workers
+	planned   = "testdata/plan.json"    // of a plan with tasks beside each other
 	first     = "testdata/history.json" // without the settings of its run
 )
 

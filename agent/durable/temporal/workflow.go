@@ -58,7 +58,7 @@ func (r *Runs) Workflow(ctx workflow.Context, in Input) (Output, error) {
 		return Output{}, failed
 	}
 	if e.leaving && ctx.Err() == nil {
-		return Output{}, workflow.NewContinueAsNewError(ctx, WorkflowName, Input{Session: id, Allow: in.Allow, Continue: true, Run: result.Run, Settings: e.settings})
+		return Output{}, workflow.NewContinueAsNewError(ctx, WorkflowName, Input{Session: id, Allow: in.Allow, Continue: true, Run: result.Run, Settings: e.settings, Report: in.Report})
 	}
 	if e.leaving { // cancelled in the meantime: the next execution would not know
 		e.pending = e.dropped
@@ -69,17 +69,16 @@ func (r *Runs) Workflow(ctx workflow.Context, in Input) (Output, error) {
 	if result.Run == "" { // there is nothing to resume
 		return Output{}, refused(err)
 	}
-	unkept := e.ended(result)
+	var unkept error
+	if !in.Report { // the plan keeps what it leaves
+		unkept = e.ended(result)
+	}
 	if err := ctx.Err(); err != nil && result.StopReason == agent.StopInterrupted {
 		return Output{}, err
 	}
-	out := Output{Session: id, Run: result.Run, Entries: e.last, Status: result.Status, StopReason: result.StopReason, Turns: result.Turns}
-	if result.Err != nil {
-		out.Error = result.Err.Error()
-		out.Fault, out.Limit = plain(result.Err)
-	}
-	if unkept != nil {
-		out.Unkept = unkept.Error()
+	out := output(result, e.last, unkept)
+	if in.Report {
+		out.Report = report(result, session)
 	}
 	return out, nil
 }
@@ -343,7 +342,17 @@ func (e *effects) id(of string) string {
 }
 
 func (e *effects) hash(of string) string {
+	return short(fmt.Sprintf("%s %s %s", workflow.GetInfo(e.ctx).Namespace, e.execution(), of))
+}
+
+// execution is the workflow's first run, before it was reset.
+func (e *effects) execution() string {
 	info := workflow.GetInfo(e.ctx)
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %s", info.Namespace, cmp.Or(info.OriginalRunID, info.WorkflowExecution.RunID), of))
+	return cmp.Or(info.OriginalRunID, info.WorkflowExecution.RunID)
+}
+
+// short is a name that follows from a text.
+func short(text string) string {
+	sum := sha256.Sum256([]byte(text))
 	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:13])
 }

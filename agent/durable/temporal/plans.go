@@ -1,0 +1,204 @@
+package temporal
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/workflow"
+
+	"mylm/agent"
+	"mylm/agent/plan"
+	"mylm/tools"
+)
+
+// PlanName is the workflow of a plan. It takes a PlanInput and returns an Output.
+const PlanName = "mylm.plan"
+
+// PlanInput is the input of the workflow of a plan. Each run for it, of a task or in which
+// the model is asked about the plan, is a child workflow in a session of its own.
+type PlanInput struct {
+	Session string       `json:"session"` // "": the workflow's id
+	Goal    string       `json:"goal"`
+	Tasks   []plan.Task  `json:"tasks,omitempty"` // none: the model makes them
+	Allow   tools.Effect `json:"allow,omitempty"` // as in an Input
+	Options plan.Options `json:"options"`
+
+	// Prefix is what the ids of the child workflows begin with, before that of the session.
+	Prefix string `json:"prefix,omitempty"`
+}
+
+// Report is what a plan needs to know of a run.
+type Report struct {
+	Result  agent.Result `json:"result"`
+	Tainted bool         `json:"tainted,omitempty"` // which the result's JSON leaves out
+	Reply   string       `json:"reply,omitempty"`   // the last one, as the model wrote it
+}
+
+// report makes one.
+func report(r agent.Result, s *agent.Session) *Report {
+	out := &Report{Result: r, Tainted: r.Tainted}
+	for _, e := range s.Entries() {
+		if reply, ok := e.Payload.(agent.ReplyEntry); ok {
+			out.Reply = reply.Raw
+		}
+	}
+	return out
+}
+
+// Plan is a plan, in the coroutines of a workflow.
+func (r *Runs) Plan(ctx workflow.Context, in PlanInput) (Output, error) {
+	id := cmp.Or(in.Session, workflow.GetInfo(ctx).WorkflowExecution.ID)
+	run, cancel := context.WithCancelCause(context.WithValue(context.Background(), coroutine{}, ctx))
+	defer cancel(nil)
+	e := &effects{runs: r, ctx: ctx, cancel: cancel, session: id, allow: in.Allow}
+	if err := e.setUp(Input{}); err != nil {
+		return Output{}, err
+	}
+	o := in.Options
+	o.Agent, o.Elsewhere, o.Explore = e.opts, &parts{e, workflow.NewMutex(ctx), in.Prefix}, false
+	p, err := plan.New(o)
+	if err != nil {
+		return Output{}, refused(err)
+	}
+	var result agent.Result
+	for ev := range p.Run(run, &agent.Session{ID: id}, in.Goal, in.Tasks) {
+		if end, ok := ev.Payload.(agent.FinalResponse); ok {
+			result = end.Result
+		}
+	}
+	if err := e.flush(); err != nil {
+		return Output{}, err
+	}
+	unkept := e.ended(result)
+	if err := ctx.Err(); err != nil && result.StopReason == agent.StopInterrupted {
+		return Output{}, err
+	}
+	return output(result, e.last, unkept), nil
+}
+
+// output is that of a workflow.
+func output(r agent.Result, entries int, unkept error) Output {
+	out := Output{Session: r.Session, Run: r.Run, Entries: entries, Status: r.Status, StopReason: r.StopReason, Turns: r.Turns}
+	if r.Err != nil {
+		out.Error = r.Err.Error()
+		out.Fault, out.Limit = plain(r.Err)
+	}
+	if unkept != nil {
+		out.Unkept = unkept.Error()
+	}
+	return out
+}
+
+// err is the error of the run that the output is of.
+func (o *Output) err() error {
+	switch {
+	case o.Limit != nil:
+		return o.Limit
+	case o.Fault != nil:
+		return o.Fault
+	case o.Error != "":
+		return errors.New(o.Error)
+	}
+	return nil
+}
+
+// parts are the runs of a plan, as child workflows.
+type parts struct {
+	*effects
+	flushing workflow.Mutex // of the plan's record
+	prefix   string         // of the ids of workflows
+}
+
+var _ plan.Elsewhere = (*parts)(nil)
+
+// coroutine is the key of the workflow's context in that of a plan's part.
+type coroutine struct{}
+
+func (p *parts) in(ctx context.Context) workflow.Context {
+	return ctx.Value(coroutine{}).(workflow.Context)
+}
+
+// Go implements plan.Elsewhere.
+func (p *parts) Go(ctx context.Context, f func(context.Context)) {
+	workflow.Go(p.in(ctx), func(own workflow.Context) { f(context.WithValue(ctx, coroutine{}, own)) })
+}
+
+// Wait implements plan.Elsewhere. What is waited for ends when the workflow is cancelled.
+func (p *parts) Wait(ctx context.Context, so func() bool) {
+	own, cancel := workflow.NewDisconnectedContext(p.in(ctx))
+	defer cancel()
+	_ = workflow.Await(own, so)
+}
+
+// Now implements plan.Elsewhere.
+func (p *parts) Now() time.Time { return workflow.Now(p.ctx) }
+
+// NewID implements plan.Elsewhere. Child workflows are called by it, so that it follows from
+// what a history has: the ids of the namespace and of the workflow are not in it.
+func (p *parts) NewID() string {
+	p.ids++
+	return short(fmt.Sprintf("%s %s %d", p.execution(), p.session, p.ids))
+}
+
+// Run implements plan.Elsewhere.
+func (p *parts) Run(ctx context.Context, of plan.Run) (agent.Result, string) {
+	out, err := p.child(p.in(ctx), of)
+	switch {
+	case p.ctx.Err() != nil:
+		p.cancel(context.Canceled)
+		if out.Report == nil {
+			return agent.Result{Status: agent.Failed, StopReason: agent.StopInterrupted, Err: context.Canceled}, ""
+		}
+	case err == nil && out.Report == nil:
+		err = errors.New("the run of a plan's task ended without a report")
+		fallthrough
+	case err != nil:
+		return agent.Result{Status: agent.Failed, StopReason: agent.StopInternal, Err: err}, ""
+	}
+	result := out.Report.Result
+	result.Tainted, result.Err = out.Report.Tainted, out.err()
+	return result, out.Report.Reply
+}
+
+// child runs a child workflow to its end.
+func (p *parts) child(ctx workflow.Context, of plan.Run) (out Output, err error) {
+	if err := p.flushIn(ctx); err != nil { // who reads the plan finds what it is for
+		return out, err
+	}
+	s, err := newSettings(of.Options)
+	if err != nil {
+		return out, err
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		return out, err
+	}
+	in := Input{Session: of.Session, Prompt: of.Prompt, Allow: p.allow, Continue: of.Next, Settings: text, Report: true}
+	if of.Next && of.Role == "" {
+		in.Prompt = ""
+	}
+	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+		WorkflowID: p.prefix + of.Session, WaitForCancellation: true, ParentClosePolicy: enums.PARENT_CLOSE_POLICY_REQUEST_CANCEL,
+	})
+	err = workflow.ExecuteChildWorkflow(ctx, WorkflowName, in).Get(ctx, &out)
+	return out, err
+}
+
+// flushIn is flush for a part, beside which others run.
+func (p *parts) flushIn(ctx workflow.Context) error {
+	ctx, cancel := workflow.NewDisconnectedContext(ctx)
+	defer cancel()
+	if err := p.flushing.Lock(ctx); err != nil {
+		return err
+	}
+	defer p.flushing.Unlock()
+	if len(p.pending) == 0 {
+		return nil
+	}
+	return p.record(ctx, len(p.pending))
+}

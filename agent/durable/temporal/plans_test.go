@@ -1,0 +1,189 @@
+package temporal_test
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+
+	"mylm/agent"
+	"mylm/agent/durable/temporal"
+	"mylm/agent/plan"
+	"mylm/providers"
+	"mylm/tools"
+)
+
+// planner is a model that makes a plan of two tasks beside each other and a third behind
+// both, and does each as its task says: with a call, and then with what came of it.
+type planner struct {
+	tasks string
+
+	mu    sync.Mutex
+	asked []string
+}
+
+const threeTasks = `{"tasks": [{"id": "a", "description": "read a"}, {"id": "b", "description": "write b"},
+	{"id": "c", "description": "sum up", "dependencies": ["a", "b"]}]}`
+
+func (m *planner) Generate(_ context.Context, r providers.Request) iter.Seq2[providers.Chunk, error] {
+	return func(yield func(providers.Chunk, error) bool) {
+		system, last := r.Messages[0].Text, r.Messages[len(r.Messages)-1].Text
+		var text string
+		switch {
+		case strings.Contains(system, `{"tasks"`):
+			text = m.tasks
+		case strings.Contains(system, `{"success"`):
+			text = `{"success": true, "learned": ["all is well"], "progress": "on"}`
+		case strings.Contains(system, `{"progress"`):
+			text = `{"progress": "on"}`
+		case strings.Contains(last, " did "):
+			text = "done with " + last[strings.Index(last, " did ")+5:][:1]
+		case strings.HasPrefix(last, "read a"):
+			text = call("read", "a")
+		case strings.HasPrefix(last, "write b"):
+			text = call("write", "b")
+		default:
+			text = "both are done"
+		}
+		m.mu.Lock()
+		m.asked = append(m.asked, last)
+		m.mu.Unlock()
+		_ = yield(providers.Chunk{Text: text}, nil) && yield(providers.Chunk{Stop: providers.StopEnd, Usage: providers.Usage{Prompt: 10, Output: 2}}, nil)
+	}
+}
+
+// The result and the record of a plan are those of the same plan in a process, but for the
+// sessions of its runs, which are apart.
+func TestPlan(t *testing.T) {
+	m := &planner{tasks: threeTasks}
+	b := newBench(t, agent.Options{Model: m})
+	b.ExecuteWorkflow(temporal.PlanName, temporal.PlanInput{Session: "p", Goal: "all of it", Allow: tools.Writes, Options: plan.Options{Workers: 2}})
+	if err := b.GetWorkflowError(); err != nil {
+		t.Fatal(err)
+	}
+	var out temporal.Output
+	if err := b.GetWorkflowResult(&out); err != nil || out.StopReason != agent.StopComplete {
+		t.Fatalf("%+v, %v\n%s", out, err, b.store.text(t, "p"))
+	}
+	slices.Sort(b.ran)
+	if ran := strings.Join(b.ran, ", "); ran != "read a, write b" {
+		t.Errorf("ran %s", ran)
+	}
+	local := &store{}
+	p, err := plan.New(plan.Options{Agent: agent.Options{Model: &planner{tasks: threeTasks}, Tools: new(bench).registry(t), Approve: agent.AllowAll, Recorder: local}, Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := plan.Collect(p.Run(t.Context(), &agent.Session{ID: "p"}, "all of it", nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := b.store.Open(t.Context(), "p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	saved, err := plan.Load(s)
+	if err != nil || len(saved.Tasks) != 3 || out.Turns != state.Turns {
+		t.Fatalf("%+v, %v; %d turns, in a process %d", saved, err, out.Turns, state.Turns)
+	}
+	for i, task := range saved.Tasks {
+		if want := state.Tasks[i]; task.Status != want.Status || task.Result != want.Result {
+			t.Errorf("%s is %s with %q, in a process %s with %q", task.ID, task.Status, task.Result, want.Status, want.Result)
+		}
+		if of := b.store.sessions[task.Metadata["session"]]; len(of) == 0 || of[len(of)-1].Kind() != agent.EntryEnd {
+			t.Errorf("the session %q of %s has %d entries", task.Metadata["session"], task.ID, len(of))
+		}
+	}
+	if got := b.store.text(t, "p"); !strings.HasSuffix(got, "reply "+state.Output+"\nend complete\n") {
+		t.Errorf("the session of the plan is\n%s\nin a process it is\n%s", got, local.text(t, "p"))
+	}
+}
+
+// A task that fails is tried again with the error in view, and a question whose answer
+// cannot be read is asked again.
+func TestPlanRecovers(t *testing.T) {
+	m := &planner{tasks: "I would rather not."}
+	b := newBench(t, agent.Options{Model: m, MaxTurns: 1})
+	b.ExecuteWorkflow(temporal.PlanName, temporal.PlanInput{Session: "p", Goal: "read a", Allow: tools.Writes})
+	var out temporal.Output
+	if err := b.GetWorkflowResult(&out); err != nil || out.StopReason != agent.StopIncomplete || out.Limit == nil {
+		t.Fatalf("%+v, %v\n%s", out, err, b.store.text(t, "p"))
+	}
+	again := 0
+	for _, prompt := range m.asked {
+		if strings.Contains(prompt, "max_turns") {
+			again++
+		}
+	}
+	if again == 0 {
+		t.Errorf("asked\n%s", strings.Join(m.asked, "\n----\n"))
+	}
+}
+
+// A plan that is cancelled cancels its tasks, and records its end.
+func TestPlanCancelled(t *testing.T) {
+	b := newBench(t, agent.Options{Model: &planner{tasks: threeTasks}})
+	b.RegisterDelayedCallback(b.CancelWorkflow, time.Hour)
+	b.ExecuteWorkflow(temporal.PlanName, temporal.PlanInput{Session: "p", Goal: "all", Options: plan.Options{Workers: 2}}) // write b waits for a decision
+	if err := b.GetWorkflowError(); err == nil || !strings.HasSuffix(b.store.text(t, "p"), "end interrupted\n") {
+		t.Errorf("%v\n%s", err, b.store.text(t, "p"))
+	}
+	ends := 0
+	for id := range b.store.sessions {
+		if strings.HasSuffix(b.store.text(t, id), "end interrupted\n") {
+			ends++
+		}
+	}
+	if ends != 2 {
+		t.Errorf("%d sessions are interrupted, and not those of the plan and of b", ends)
+	}
+}
+
+// On a real server tasks are child workflows, one of which waits for a decision while the
+// other goes on, and all histories run again.
+func TestServerPlan(t *testing.T) {
+	c, store := server(t, client.Options{}).Client(), &store{}
+	b := &bench{store: store}
+	runs, err := temporal.New(agent.Options{Model: &planner{tasks: threeTasks}, Tools: b.registry(t)}, store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer work(t, c, runs).Stop()
+	run, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "p", TaskQueue: "agents"}, temporal.PlanName, temporal.PlanInput{Session: "p", Goal: "all", Prefix: "team/", Options: plan.Options{Workers: 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var child string
+	for child == "" {
+		h := historyOf(t, c, "p", run.GetRunID())
+		for _, e := range h.Events {
+			x := e.GetChildWorkflowExecutionStartedEventAttributes()
+			if x == nil {
+				continue
+			}
+			var q *agent.ApprovalRequest
+			if value, err := c.QueryWorkflow(t.Context(), x.WorkflowExecution.WorkflowId, "", temporal.QueryWaiting); err == nil && value.Get(&q) == nil && q != nil {
+				child = x.WorkflowExecution.WorkflowId
+				decide(t, c, child, temporal.Decision{Call: q.Call, Decision: agent.Decision{Verdict: agent.Allow}})
+			}
+		}
+	}
+	var out temporal.Output
+	if err := run.Get(t.Context(), &out); err != nil || out.StopReason != agent.StopComplete || !strings.HasPrefix(child, "team/") {
+		t.Fatalf("%+v, %v, with %s", out, err, child)
+	}
+	h := historyOf(t, c, "p", run.GetRunID())
+	t.Logf("%d events", len(h.Events))
+	keep(t, h, planned)
+	replayer := worker.NewWorkflowReplayer()
+	runs.Register(workflows{replayer})
+	if err := replayer.ReplayWorkflowHistory(nil, h); err != nil {
+		t.Error(err)
+	}
+}
