@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -80,16 +81,25 @@ type source struct {
 	*ast.File
 }
 
-// sources parses every Go file of the module, for all systems.
+// sources returns every Go file of the module, for all systems.
 func sources(t *testing.T) (*token.FileSet, []source) {
 	t.Helper()
+	all, err := parseSources()
+	if err != nil || len(all) == 0 {
+		t.Fatalf("this test reads the module's source, %d files: %v", len(all), err)
+	}
+	return sourceSet, all
+}
+
+var sourceSet = token.NewFileSet()
+
+// parseSources parses them once for all tests, which do not change them.
+var parseSources = sync.OnceValues(func() (all []source, err error) {
 	root := filepath.Join("..", "..")
 	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
-		t.Fatalf("this test reads the module's source: %v", err)
+		return nil, err
 	}
-	set := token.NewFileSet()
-	var all []source
-	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -103,7 +113,7 @@ func sources(t *testing.T) (*token.FileSet, []source) {
 		if d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 			return nil
 		}
-		f, err := parser.ParseFile(set, p, nil, parser.ParseComments)
+		f, err := parser.ParseFile(sourceSet, p, nil, parser.ParseComments)
 		if err != nil {
 			return err
 		}
@@ -112,17 +122,11 @@ func sources(t *testing.T) (*token.FileSet, []source) {
 			return err
 		}
 		rel = filepath.ToSlash(rel)
-		all = append(all, source{rel, path.Dir(rel), set.File(f.Pos()).LineCount(), f})
+		all = append(all, source{rel, path.Dir(rel), sourceSet.File(f.Pos()).LineCount(), f})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(all) == 0 {
-		t.Fatal("no source found")
-	}
-	return set, all
-}
+	return all, err
+})
 
 // elsewhere are what only nested modules import: with it would come servers, and
 // megabytes that most users have no use for.
