@@ -18,6 +18,7 @@ import (
 
 	"mylm/agent/durable/pgtest"
 	"mylm/agent/durable/postgres"
+	"mylm/agent/durable/temporal"
 )
 
 // parts are those of a cluster: a PostgreSQL and a Temporal of the test's own, and workers
@@ -59,11 +60,6 @@ func newParts(t *testing.T, more ...string) *parts {
 	} {
 		t.Setenv(name, value)
 	}
-	var err error
-	if p.client, err = client.NewLazyClient(client.Options{HostPort: p.where}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.client.Close)
 	_, port, _ := net.SplitHostPort(p.where) // free made it
 	p.temporal = p.process("temporal", func() error {
 		limited, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -82,6 +78,14 @@ func newParts(t *testing.T, more ...string) *parts {
 	if p.sessions, err = db.Sessions(defaultTenant); err != nil {
 		t.Fatal(err)
 	}
+	payloads, err := db.Payloads(defaultTenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.client, err = client.NewLazyClient(client.Options{HostPort: p.where, ExternalStorage: temporal.Storage(payloads)}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.client.Close)
 	p.until(p.temporal.ready)
 	return p
 }

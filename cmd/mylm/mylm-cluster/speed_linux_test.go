@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"golang.org/x/sync/errgroup"
+
+	"mylm/agent"
+	"mylm/agent/durable/temporal"
+	"mylm/providers/ollama"
+	"mylm/tools"
+)
+
+// atOnce is how many runs are under way while throughput is measured.
+const atOnce = 20
+
+// speed is a test that measures what runs cost.
+type speed struct {
+	*parts
+	model *numbering
+	runs  int
+}
+
+// Runs of 8 turns with a model that answers at once: in this process, in this process with
+// sessions in PostgreSQL, and on Temporal with one worker and with two. The times are for
+// people to read: they are those of the machine. Of an idle worker the test wants that it
+// takes at most 1% of a processor.
+//
+// MYLM_SPEED_RUNS says how many runs each is measured with.
+func TestSpeed(t *testing.T) {
+	s := &speed{runs: number(t, "MYLM_SPEED_RUNS", 40), parts: newParts(t)}
+	s.model = newNumbering(t, func() time.Duration { return 0 }, func(n int, session string) (string, any) {
+		return "write_file", map[string]string{"path": fmt.Sprintf("%s-%d.txt", session, n), "content": "written"}
+	})
+	s.measure("in this process", s.here(nil))
+	s.measure("in this process, sessions in PostgreSQL", s.here(s.sessions))
+	s.add(1, s.model.URL)
+	s.measure("one worker, its first runs", s.there)
+	s.measure("one worker", s.there)
+	s.idle(30 * time.Second)
+	s.add(1, s.model.URL)
+	s.measure("two workers", s.there)
+}
+
+// measure has the runs done, and logs what they took.
+func (s *speed) measure(what string, run func(ctx context.Context, id string) error) {
+	s.t.Helper()
+	before, began := s.used(), time.Now()
+	group, ctx := errgroup.WithContext(s.t.Context())
+	group.SetLimit(atOnce)
+	for i := range s.runs {
+		group.Go(func() error { return run(ctx, fmt.Sprintf("%s-%d", strings.Map(letters, what), i)) })
+	}
+	if err := group.Wait(); err != nil {
+		s.t.Fatalf("%s: %v", what, err)
+	}
+	took, text := time.Since(began), ""
+	for i, after := range s.used() {
+		n := time.Duration(0)
+		if i < len(before) {
+			n = before[i].time
+		}
+		text += fmt.Sprintf(", %s %.1f ms", after.name, (after.time-n).Seconds()*1000/float64(s.runs))
+	}
+	s.t.Logf("%s: %.2f runs/s by the clock; processor time for a run%s", what, float64(s.runs)/took.Seconds(), strings.Replace(text, ",", ":", 1))
+}
+
+// letters makes an id of a name.
+func letters(r rune) rune {
+	if 'a' <= r && r <= 'z' {
+		return r
+	}
+	return '-'
+}
+
+// usage is what a part has used of the processor.
+type usage struct {
+	name string
+	time time.Duration
+}
+
+// used is that of all parts, the test first, which has the model's server in it.
+func (s *speed) used() (all []usage) {
+	of := func(name string, pids ...int) {
+		sum := usage{name: name}
+		for _, pid := range pids {
+			if used, err := processor(pid); err == nil { // one that has ended counts for its parent
+				sum.time += used
+			}
+		}
+		all = append(all, sum)
+	}
+	of("this process", os.Getpid())
+	pids, err := s.database.Processes()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	of("PostgreSQL", pids...)
+	of("Temporal", s.temporal.cmd.Process.Pid)
+	for _, w := range s.workers {
+		of(w.name, w.cmd.Process.Pid)
+	}
+	return all
+}
+
+// here is a run in this process.
+func (s *speed) here(recorder agent.Recorder) func(context.Context, string) error {
+	c, err := ollama.New(ollama.Options{Host: s.model.URL})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	type input struct {
+		Path    string `json:"path"`
+		Content string `json:"content"`
+	}
+	write, err := tools.New("write_file", "Writes a file.", tools.Writes, func(_ context.Context, in input) (tools.Result, error) {
+		return tools.Result{Text: "written"}, os.WriteFile(filepath.Join(s.workspace, in.Path), []byte(in.Content), 0o666)
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	registry, err := tools.NewRegistry(write)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	a, err := agent.New(agent.Options{Model: c.Model("m", ollama.ModelOptions{}), Tools: registry, Recorder: recorder, Approve: agent.AllowAll})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return func(ctx context.Context, id string) error {
+		var result agent.Result
+		for e, err := range a.Run(ctx, &agent.Session{ID: id}, id+" go") {
+			if err != nil {
+				return err
+			}
+			if end, ok := e.Payload.(agent.FinalResponse); ok {
+				result = end.Result
+			}
+		}
+		return complete(result.StopReason, result.Turns)
+	}
+}
+
+// there is a run on Temporal.
+func (s *speed) there(ctx context.Context, id string) error {
+	run, err := s.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: defaultTenant + "/" + id, TaskQueue: queueOf("mylm", defaultTenant)},
+		temporal.WorkflowName, temporal.Input{Session: id, Prompt: id + " go", Allow: all})
+	if err != nil {
+		return err
+	}
+	var out temporal.Output
+	if err := run.Get(ctx, &out); err != nil {
+		return err
+	}
+	return complete(out.StopReason, out.Turns)
+}
+
+// complete is an error unless the run is whole.
+func complete(reason agent.StopReason, n int) error {
+	if reason != agent.StopComplete || n != turns {
+		return fmt.Errorf("a run ended as %s after %d turns", reason, n)
+	}
+	return nil
+}
+
+// idle measures a worker that has nothing to do.
+func (s *speed) idle(d time.Duration) {
+	s.t.Helper()
+	before := s.used()
+	select {
+	case <-time.After(d):
+	case <-s.t.Context().Done():
+	}
+	for i, after := range s.used() {
+		share := 100 * (after.time - before[i].time).Seconds() / d.Seconds()
+		s.t.Logf("with nothing to do %s takes %.2f%% of a processor", after.name, share)
+		if strings.HasPrefix(after.name, "worker") && share > 1 {
+			s.t.Errorf("an idle worker takes %.2f%%", share)
+		}
+	}
+}
