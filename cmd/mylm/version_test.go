@@ -14,7 +14,7 @@ import (
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "mylm")
-	flags := "-X main.release=1.2.3 -X main.commit=0123456789abcdef0123 -X main.date=2026-01-02T03:04:05Z"
+	flags := "-w -X main.release=1.2.3 -X main.commit=0123456789abcdef0123 -X main.date=2026-01-02T03:04:05Z"
 	if out, err := exec.Command("go", "build", "-ldflags", flags, "-o", program, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
