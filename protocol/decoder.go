@@ -55,6 +55,8 @@ type Decoder struct {
 	midLine    bool  // the last of these is a tag that does not begin its line
 	lookedAt   int   // the last of these that was looked at; -1: none
 
+	mention mention // the first in it, if there is one
+
 	shownAt int   // where in it the last example, comment or inline code of several lines began
 	doubt   doubt // see Doubtful
 	lostAt  int   // what lost found is so far from the end of the text; 0: nothing
@@ -291,7 +293,7 @@ func (d *Decoder) emit(s string) {
 	}
 	d.text = d.text || !blank(s)
 	kept := s[:min(len(s), maxPassed-d.passed.n)]
-	if d.passed.add(kept); len(d.callStarts) == 0 && !d.oneTool && !d.line.unended() {
+	if d.passed.add(kept); len(d.callStarts) == 0 && d.mention.tool == "" && !d.oneTool && !d.line.unended() {
 		d.passed.forget(kept)
 	}
 	d.parts = append(d.parts, Part{Kind: Text, Text: s})
@@ -322,7 +324,7 @@ func (d *Decoder) retract() {
 	d.thought = d.thought || d.text
 	d.text, d.line = false, line{}
 	d.passed = kept{}
-	d.callStarts, d.lookedAt, d.doubt = nil, -1, doubt{}
+	d.callStarts, d.lookedAt, d.doubt, d.mention = nil, -1, doubt{}, mention{}
 }
 
 // stops are the bytes that matter in the middle of a line, beside its end: 0xe2 as the

@@ -35,6 +35,9 @@ func (d *Decoder) Doubtful() int {
 	if d.line.unended() {
 		from = min(from, d.shownAt-f.from)
 	}
+	if d.mention.tool != "" {
+		from = min(from, d.mention.at-f.from)
+	}
 	return len(f.text) - f.nameBefore(from)
 }
 

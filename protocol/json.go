@@ -253,6 +253,9 @@ func (f *finder) object(s string, at int) guess {
 		return guess{is: isOpen, at: at, until: blankLine}
 	}
 	g := found(f.inObject(s))
+	if g.tool == "" && !f.streams && !f.d.opts.Told && blank(s[valueEnd(s):]) {
+		g = found(namedCall(s)) // of an unknown tool (D18)
+	}
 	g.at = at
 	return g
 }

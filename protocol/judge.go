@@ -98,6 +98,10 @@ func (d *Decoder) advance() (rest string) {
 	switch f := d.follow(tail, &h.behind); {
 	case f == words && h.dialect == action && len(tail)-h.behind < len("Final Answer:"): // it may become one of reactWords
 	case f == words, f == thoughtEnds, f == nextCall && !tagged: // D10: the one with tags is meant
+		if x := d.resolver(h.buf[:h.inside], true); f == words && tagged {
+			_, err := x.call()
+			d.mentions(x, err)
+		}
 		return d.release(h.end)
 	case f != nothing:
 		if rest = d.verdict(End); rest == "" {
@@ -157,14 +161,14 @@ func (d *Decoder) opens() (decided bool, rest string) {
 		return false, ""
 	}
 	_, known := d.declared(strings.TrimSuffix(tidyName(word), ".call"))
-	after := trimSpace(head[len(word):]) + " "
+	after := trimSpace(strings.TrimLeft(head[len(word):], ":0123456789")) + " " // of Kimi, which numbers its calls
 	switch c := after[0]; {
 	case word == "":
 		h.begun = c == head[0] && (c == '{' || c == '[' || c == '<' && h.open.tag == toolOpen)
-	case h.open.tag == tokenOpen:
-		h.begun = known || word == "function"
-	case h.open.tag == toolOpen && known && after == " " && len(h.buf)-i < maxTag:
+	case after == " " && len(h.buf)-i < maxTag && (h.open.tag == toolOpen) == known:
 		return false, ""
+	case h.open.tag == tokenOpen:
+		h.begun = known || word == "function" || strings.IndexByte("{[<", c) >= 0 || c == '(' && strings.HasSuffix(word, ".call")
 	case h.open.tag == toolOpen && known:
 		h.begun = c == '<' || c == '{' || c == '(' && h.open.kind == "functioncalls"
 	}
@@ -275,6 +279,21 @@ func scanRest(d *Decoder) (end int, state scanState) {
 	return 0, scanMore
 }
 
+// mention is a block in the text that reads as a call.
+type mention struct {
+	tool string
+	at   int // where in the text it begins
+}
+
+// mentions notes what was read and is going to be released, if it is the first of these:
+// it is whole, or has the name of a tool and arguments.
+func (d *Decoder) mentions(x *resolver, err *ValueError) {
+	tool, known := d.declared(tidyName(x.name))
+	if (err == nil || known && x.args != nil) && tool != "" && d.mention.tool == "" && !d.anyTool && !d.held.fenced && d.passed.n < maxPassed {
+		d.mention = mention{tool, d.passed.n}
+	}
+}
+
 // release makes text of what is held up to end and returns the rest.
 func (d *Decoder) release(end int) (rest string) {
 	buf := d.held.buf
@@ -353,6 +372,7 @@ func (d *Decoder) verdict(stop Stop) (rest string) {
 		stray := x.stray || err == nil && !ended && d.follow(x.rest()+"<", &from) == words // nothing completes a tag
 		switch {
 		case stray && !ended, name == "", !known: // the first is mentioned (B6), the others name no known tool (B7)
+			d.mentions(x, err)
 			return d.release(h.end)
 		case err == nil && h.fenced && h.ticks >= d.line.fence && (d.line.fenceLead || d.line.fenceFull): // B10
 			err = &ValueError{Reason: FencedCall}
@@ -405,7 +425,7 @@ func (d *Decoder) bare(x *resolver, fault *ValueError, known bool) (err *ValueEr
 	_, several := d.behindFence()
 	switch follows := d.follow(x.rest(), &from); {
 	case follows == nothing, follows == ends:
-		return nil, !known && x.form != "python" && (d.opts.Told || !namedCall().MatchString(x.src)) // D18
+		return nil, !known && x.form != "python" && (d.opts.Told || namedCall(x.src) == "") // D18
 	case follows == words && known && h.fenced && several:
 		return &ValueError{Reason: FencedCall}, false
 	case follows == words && known && h.dialect == action:
@@ -415,9 +435,17 @@ func (d *Decoder) bare(x *resolver, fault *ValueError, known bool) (err *ValueEr
 	}
 }
 
-// namedCall is an object that can be nothing but a call: a name and its arguments.
-var namedCall = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\s*\{\s*"name"\s*:\s*"[\w.-]+"\s*,\s*"arguments"\s*:\s*\{`)
+// namedCall is the name in an object that can be nothing but a call: it has a name and
+// arguments, and is no definition of a tool.
+func namedCall(s string) (name string) {
+	if m := nameAndArgs().FindStringSubmatch(s); m != nil && !strings.Contains(s, `"properties"`) {
+		name = m[1]
+	}
+	return name
+}
+
+var nameAndArgs = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*\{\s*"name"\s*:\s*"([\w.-]+)"\s*,\s*"(?:arguments|parameters)"\s*:\s*\{`)
 })
 
 // behindFence is what follows the fence that a call without tags is in. Where that is

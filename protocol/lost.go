@@ -22,6 +22,9 @@ func (d *Decoder) lost() {
 		d.failAt(len(f.text)-at, &FormatError{Reason: InventedObservation})
 		return
 	}
+	if m := d.mention; m.tool != "" && (tool == "" || m.at-f.from < at) {
+		tool, at = m.tool, m.at-f.from
+	}
 	if tool == "" && d.line.unended() { // what was only shown never ended
 		f.shown, reason = true, FencedCall
 		f.from = 0

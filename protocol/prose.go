@@ -88,7 +88,8 @@ func (f *finder) inMidLine(at int) (g guess) {
 func (f *finder) python(s string) (tool, rest string) {
 	s = strings.TrimPrefix(s, "print(")
 	n := pathLen(s)
-	if tool, known := f.d.declared(tidyName(s[:n])); known && strings.HasPrefix(s[n:], "(") {
+	page := len(s) > n+2 && isDigit(s[n+1]) && s[n+2] == ')' // of a manual, as grep(1)
+	if tool, known := f.d.declared(tidyName(s[:n])); known && strings.HasPrefix(s[n:], "(") && (!page || f.d.stands(tool)) {
 		if rest, ok := f.keywords(s[n:]); ok {
 			return tool, rest
 		}
