@@ -399,9 +399,10 @@ func (f *finder) atLine(s string) guess {
 	return guess{}
 }
 
-// callBracket is a token in brackets that opens a call, as of MiniMax.
+// callBracket is a token in brackets that opens a call, as of MiniMax, or what programs
+// write before one in a conversation.
 var callBracket = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\[(?i:tool|function)_?(?i:calls?)\]`)
+	return regexp.MustCompile(`^\[(?i:tool|function)(?:_?(?i:calls?)\]| (?i:call): )`)
 })
 
 // objectLabel is what comes before an object on its line: words that announce a
