@@ -354,7 +354,6 @@ func TestAskedOnce(t *testing.T) {
 	for _, text := range []string{
 		`client.get_weather(city="Paris")`,
 		`get_weather.call(city="Paris")`,
-		`call_tool("get_weather", ["Paris"])`,
 		"Observation - Paris, 21 degrees",
 		"Tool result – Paris, 21 degrees",
 		"get_weather --city Paris",
