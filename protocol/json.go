@@ -253,8 +253,10 @@ func (f *finder) object(s string, at int) guess {
 		return guess{is: isOpen, at: at, until: blankLine}
 	}
 	g := found(f.inObject(s))
-	if g.tool == "" && !f.streams && !f.d.opts.Told && blank(s[valueEnd(s):]) {
-		g = found(namedCall(s)) // of an unknown tool (D18)
+	if g.tool == "" && !f.streams && !f.d.opts.Told && nameAndArgs().MatchString(s) {
+		if s = f.ahead(s, maxPassed); blank(s[valueEnd(s):]) {
+			g = found(namedCall(s)) // of an unknown tool (D18)
+		}
 	}
 	g.at = at
 	return g
