@@ -250,8 +250,7 @@ func Interruptible(s *Screen) (context.Context, func()) {
 			cancel()
 		}
 	}()
-	return ctx, func() {
-		signal.Stop(signals)
+	return ctx, func() { // the signals stay caught: the program is ending, with its own exit code
 		close(done)
 		cancel()
 	}
