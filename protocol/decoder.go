@@ -475,15 +475,20 @@ func (d *Decoder) pushText(s string) (rest string) {
 				return s[i+taken:]
 			}
 		}
-		span, after := d.line.span, d.line.afterSpan
-		d.line.step(s[i])
 		i++
-		if d.line.span && !span || d.line.afterSpan && !after {
-			d.shownAt = d.passed.n + i - start
-		}
+		d.step(s[i-1], d.passed.n+i-start)
 	}
 	d.emit(s[start:])
 	return ""
+}
+
+// step moves past one byte of text, which ends at a place in it.
+func (d *Decoder) step(c byte, end int) {
+	span, after := d.line.span, d.line.afterSpan
+	d.line.step(c)
+	if d.line.span && !span || d.line.afterSpan && !after {
+		d.shownAt = end
+	}
 }
 
 // matchTag reads the tag at the beginning of s, or the element of a tool. A

@@ -20,8 +20,8 @@ type doubt struct {
 // Doubtful returns how many bytes at the end of the text that was passed on Close may
 // find to be a call in a form that is not read (UnknownForm, FencedCall, EscapedCall), or
 // a result that was made up (InventedObservation). Who cannot take text back withholds as
-// much. Where a call is announced in words, only the name of the tool is among them, if
-// it comes last. It is to be called
+// much. Of words that announce a call, only the name of the tool counts, if it comes last.
+// It is to be called
 // after each Push; after Close it is how much of the text was found to be such.
 func (d *Decoder) Doubtful() int {
 	if d.mode == done {
@@ -33,7 +33,7 @@ func (d *Decoder) Doubtful() int {
 	f := finder{d: d, text: d.passed.String(), from: d.passed.from, streams: true}
 	from := min(f.placeFrom(), f.onlyFrom())
 	if d.line.unended() {
-		from = min(from, d.shownAt-f.from)
+		from = min(from, max(0, d.shownAt-f.from))
 	}
 	if d.mention.tool != "" {
 		from = min(from, d.mention.at-f.from)
@@ -45,15 +45,19 @@ func (d *Decoder) Doubtful() int {
 // to end ends with: the name of a call of which only the arguments are in doubt.
 func (f *finder) nameBefore(end int) int {
 	const marks = "`*\"'"
-	s := strings.TrimRight(f.text[:end], " \t\r\n:"+marks)
+	from := max(0, end-2*maxTag)
+	s := strings.TrimRight(f.text[from:end], " \t\r\n:"+marks)
 	at := pathStart(s)
 	word := tidyName(s[at:])
 	_, known := f.d.declared(word)
-	begun := f.streams && len(s) == len(f.text) && slices.ContainsFunc(f.d.opts.Tools.Names(), func(name string) bool { return strings.HasPrefix(name, word) })
+	begun := f.streams && from+len(s) == len(f.text) && slices.ContainsFunc(f.d.opts.Tools.Names(), func(name string) bool { return strings.HasPrefix(name, word) })
 	if word == "" || !known && !begun {
-		return end
+		if !f.streams || end < len(f.text) {
+			return end
+		}
+		s, at = f.text[from:], end-from // the name may follow
 	}
-	return len(strings.TrimRight(s[:at], marks+"@"))
+	return from + len(strings.TrimRight(s[:at], marks+"@"))
 }
 
 // placeFrom is where the first call begins that there may be, or the end of the text.

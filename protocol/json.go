@@ -253,9 +253,15 @@ func (f *finder) object(s string, at int) guess {
 		return guess{is: isOpen, at: at, until: blankLine}
 	}
 	g := found(f.inObject(s))
-	if g.tool == "" && !f.streams && !f.d.opts.Told && nameAndArgs().MatchString(s) {
-		if s = f.ahead(s, maxPassed); blank(s[valueEnd(s):]) {
-			g = found(namedCall(s)) // of an unknown tool (D18)
+	if g.tool == "" && !f.d.opts.Told && nameAndArgs().MatchString(s) { // of an unknown tool (D18)
+		x := &resolver{d: f.d, dialect: bare, cursor: cursor{src: f.within(s, maxPassed)}, bare: true}
+		call, err := x.call()
+		switch f.spent += x.pos; {
+		case err != nil || len(x.src) < len(s) || !blank(x.rest()):
+		case f.streams:
+			g.is = isWaiting
+		default:
+			g = found(call.Name)
 		}
 	}
 	g.at = at

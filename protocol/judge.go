@@ -98,7 +98,9 @@ func (d *Decoder) advance() (rest string) {
 	switch f := d.follow(tail, &h.behind); {
 	case f == words && h.dialect == action && len(tail)-h.behind < len("Final Answer:"): // it may become one of reactWords
 	case f == words, f == thoughtEnds, f == nextCall && !tagged: // D10: the one with tags is meant
-		if x := d.resolver(h.buf[:h.inside], true); f == words && tagged {
+		if f == words && tagged && !d.anyTool && d.mention.tool == "" {
+			x := d.resolver(h.buf[:h.inside], true)
+			x.tagged = h.closed
 			_, err := x.call()
 			d.mentions(x, err)
 		}
@@ -161,14 +163,18 @@ func (d *Decoder) opens() (decided bool, rest string) {
 		return false, ""
 	}
 	_, known := d.declared(strings.TrimSuffix(tidyName(word), ".call"))
-	after := trimSpace(strings.TrimLeft(head[len(word):], ":0123456789")) + " " // of Kimi, which numbers its calls
+	look := head[len(word):min(len(head), len(word)+maxTag)]
+	next := strings.TrimLeft(look, ":0123456789") // Kimi numbers its calls
+	after := trimSpace(next) + " "
+	more := len(look) < maxTag
 	switch c := after[0]; {
 	case word == "":
 		h.begun = c == head[0] && (c == '{' || c == '[' || c == '<' && h.open.tag == toolOpen)
-	case after == " " && len(h.buf)-i < maxTag && (h.open.tag == toolOpen) == known:
+	case more && after == " " && h.open.tag == toolOpen && known, more && next == "" && h.open.tag == tokenOpen && !known && !h.final:
 		return false, ""
 	case h.open.tag == tokenOpen:
-		h.begun = known || word == "function" || strings.IndexByte("{[<", c) >= 0 || c == '(' && strings.HasSuffix(word, ".call")
+		h.begun = known || word == "function" ||
+			!h.final && next != "" && (strings.IndexByte("{[<", next[0]) >= 0 || next[0] == '(' && strings.HasSuffix(word, ".call"))
 	case h.open.tag == toolOpen && known:
 		h.begun = c == '<' || c == '{' || c == '(' && h.open.kind == "functioncalls"
 	}
@@ -286,10 +292,10 @@ type mention struct {
 }
 
 // mentions notes what was read and is going to be released, if it is the first of these:
-// it is whole, or has the name of a tool and arguments.
+// it is whole, or has the name of a known tool and arguments.
 func (d *Decoder) mentions(x *resolver, err *ValueError) {
 	tool, known := d.declared(tidyName(x.name))
-	if (err == nil || known && x.args != nil) && tool != "" && d.mention.tool == "" && !d.anyTool && !d.held.fenced && d.passed.n < maxPassed {
+	if (err == nil && (known || !d.opts.Told) || known && x.args != nil) && tool != "" && d.mention.tool == "" && !d.anyTool && !d.held.fenced && d.passed.n < maxPassed {
 		d.mention = mention{tool, d.passed.n}
 	}
 }
@@ -299,7 +305,7 @@ func (d *Decoder) release(end int) (rest string) {
 	buf := d.held.buf
 	d.mode = inText
 	for i := range end {
-		d.line.step(buf[i])
+		d.step(buf[i], d.passed.n+i+1)
 	}
 	d.emit(buf[:end])
 	return buf[end:]
@@ -403,6 +409,7 @@ func (d *Decoder) finish(name string, call *ToolCall, err *ValueError, raw strin
 	}
 	d.parts = append(d.parts, Part{Kind: Call, Call: call})
 	d.mode = done
+	d.loses(0)
 }
 
 // bare judges a call without tags: only a known tool makes one (D11), and only
@@ -425,7 +432,7 @@ func (d *Decoder) bare(x *resolver, fault *ValueError, known bool) (err *ValueEr
 	_, several := d.behindFence()
 	switch follows := d.follow(x.rest(), &from); {
 	case follows == nothing, follows == ends:
-		return nil, !known && x.form != "python" && (d.opts.Told || namedCall(x.src) == "") // D18
+		return nil, !known && x.form != "python" && (d.opts.Told || !nameAndArgs().MatchString(x.src)) // D18
 	case follows == words && known && h.fenced && several:
 		return &ValueError{Reason: FencedCall}, false
 	case follows == words && known && h.dialect == action:
@@ -435,15 +442,7 @@ func (d *Decoder) bare(x *resolver, fault *ValueError, known bool) (err *ValueEr
 	}
 }
 
-// namedCall is the name in an object that can be nothing but a call: it has a name and
-// arguments, and is no definition of a tool.
-func namedCall(s string) (name string) {
-	if m := nameAndArgs().FindStringSubmatch(s); m != nil && !strings.Contains(s, `"properties"`) {
-		name = m[1]
-	}
-	return name
-}
-
+// nameAndArgs is how an object begins that can be nothing but a call.
 var nameAndArgs = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*\{\s*"name"\s*:\s*"([\w.-]+)"\s*,\s*"(?:arguments|parameters)"\s*:\s*\{`)
 })

@@ -28,7 +28,7 @@ func (d *Decoder) lost() {
 	if tool == "" && d.line.unended() { // what was only shown never ended
 		f.shown, reason = true, FencedCall
 		f.from = 0
-		tool, at, _ = f.find(callStartsOf(f.text, d.shownAt-d.passed.from))
+		tool, at, _ = f.find(callStartsOf(f.text, max(0, d.shownAt-d.passed.from)))
 	}
 	if tool == "" {
 		tool, at = f.only()
@@ -40,7 +40,7 @@ func (d *Decoder) lost() {
 	}
 	if tool != "" {
 		d.failAt(len(f.text)-at, &FormatError{Reason: reason, Tool: tool})
-		d.lostAt = len(f.text) - f.nameBefore(at)
+		d.loses(len(f.text) - f.nameBefore(at))
 	}
 }
 
@@ -48,16 +48,25 @@ func (d *Decoder) lost() {
 // it, in a form that is not read, is no text either.
 func (d *Decoder) failInvented() {
 	f := finder{d: d, text: d.passed.String(), from: d.passed.from, resultFollows: true}
+	d.loses(0)
 	if tool, at, _ := f.find(d.callStarts); tool != "" {
-		d.lostAt = len(f.text) - f.nameBefore(at)
+		d.loses(len(f.text) - f.nameBefore(at))
 	}
 	d.fail(&FormatError{Reason: InventedObservation, Offset: d.off})
 }
 
 // failAt fails a reply for what begins n bytes before the end of its text.
 func (d *Decoder) failAt(n int, err *FormatError) {
-	d.lostAt, err.Offset = n, d.off-int64(n)
+	err.Offset = d.off - int64(n)
+	d.loses(n)
 	d.fail(err)
+}
+
+// loses notes that the last n bytes of the text are none, nor what is behind a mention.
+func (d *Decoder) loses(n int) {
+	if d.lostAt = n; d.mention.tool != "" {
+		d.lostAt = max(n, d.passed.n-d.mention.at)
+	}
 }
 
 // unclosedThought decides a reply that ends in thought. One that began in the
@@ -523,7 +532,7 @@ var callerArgs = sync.OnceValue(func() *regexp.Regexp {
 
 // callerKey is what such arguments may go on behind.
 var callerKey = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\(\s*(?:n|na|nam|name\s*=\s*["']?[\w-]*["']?)$`)
+	return regexp.MustCompile(`^\(\s*(?:$|["'][\w-]*["']?\s*$|n$|na$|nam$|name\s*(?:=\s*["']?[\w-]*["']?\s*)?$)`)
 })
 
 // method returns the tool that is the last part of a path, as of a client or a server, or

@@ -65,7 +65,10 @@ func (f *finder) inMidLine(at int) (g guess) {
 	}
 	end := valueEnd(f.ahead(s, 1<<16))
 	behind, _, ended := strings.Cut(f.ahead(s[end:], maxElem), "\n")
-	if g = f.object(s, 0); f.streams && g.is == isOpen && g.tool == "" {
+	if g = f.object(s, 0); g.is == isWaiting || g.tool != "" && !f.d.exact(g.tool) { // of an unknown tool
+		g = guess{}
+	}
+	if f.streams && g.is == isOpen && g.tool == "" {
 		switch {
 		case end == len(s):
 			return g

@@ -94,7 +94,7 @@ func (d *Decoder) isResult(e elem) bool {
 var spokenLabel = sync.OnceValue(func() *regexp.Regexp {
 	const (
 		noun   = `(?:result|output|response)s?`
-		tool   = `(?:tool|function|command tool)(?: \x60?tool\x60?)?(?:\([^)\n]*\))?(?: tool| function)?[ _-]+(?:(?:call|execution)[ _-])?(?:` + noun + `(?: received)?|returned|responded|completed)`
+		tool   = `(?:tool|function|command tool)(?: \x60?tool\x60?)?(?:\([^)\n]*\))?(?: tool| function)?[ _-]+(?:(?:(?:call|execution)[ _-])?(?:` + noun + `(?: received)?|returned|responded)|(?:call|execution)[ _-]completed)`
 		of     = `(?:observation|(?:execution )?` + noun + `) (?:(?:of|from|for) (?:calling )?(?:the )?(?:function |tool )?\(?|\()[\x60"]?(?:tool[\x60"]?\)?(?: (?:call|execution))?|[\w.-]*$)`
 		begins = `(?:(?:observation|tool|function|command|call|calling|execution|` + noun + `|returned|responded|of|from|for|the)[ _\x60-]+)+[\w.-]*$`
 		whose  = `(?: \([^)\n]*\)?| (?:f(?:or?|rom?)?|of?)(?: [^\s:：]*)?)`

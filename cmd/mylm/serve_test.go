@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // serving starts mylm serve and returns its address, and what ends it: the exit code.
@@ -62,12 +63,14 @@ func TestServeWithoutOllama(t *testing.T) {
 	for _, args := range [][]string{nil, {"-m", "qwen3:8b"}} {
 		var log strings.Builder
 		read, write := io.Pipe()
+		late := time.AfterFunc(patience, func() { write.Close() })
 		_, stop := servingTo(t, write, []string{"OLLAMA_HOST=127.0.0.1:1"}, args...)
 		for lines := bufio.NewScanner(read); !strings.Contains(log.String(), "ollama serve") && lines.Scan(); {
 			log.WriteString(lines.Text() + "\n")
 		}
 		go func() { _, _ = io.Copy(io.Discard, read) }()
-		if stop(); !strings.Contains(log.String(), "no Ollama server answers at http://127.0.0.1:1") {
+		stop()
+		if late.Stop(); !strings.Contains(log.String(), "no Ollama server answers at http://127.0.0.1:1") {
 			t.Errorf("%v: %s", args, log.String())
 		}
 	}

@@ -345,16 +345,17 @@ func TestTextBeforeResult(t *testing.T) {
 // name of the tool before its arguments included.
 func TestNameOfUnreadCall(t *testing.T) {
 	for reply, want := range map[string]string{
-		"I look.\n\nresult = get_weather(city=\"Paris\")":                         "I look.\n\nresult =",
-		"I look.\n\nCalling tool: get_weather\n{\"city\": \"Paris\"}":             "I look.\n\nCalling tool:",
-		"@get_weather {\"city\": \"Paris\"}":                                      "",
-		"ToolCall(name=\"get_weather\", arguments={\"city\": \"Paris\"})":         "",
-		"Now:\ncall_tool(\"get_weather\", {\"city\": \"Paris\"})":                 "Now:",
-		"I look. [TOOL_CALLS]get_weather[ARGS]{\"city\": \"Paris\"}\n\nIt rains.": "I look.",
-		"I look. <|python_tag|>get_weather.call(city=\"Paris\")\n\nIt rains.":     "I look.",
-		"I look. [TOOL_CALLS]lookup[ARGS]{\"city\": \"Paris\"}":                   "I look.",
-		"I look.\n\n<observation>rain</observation>":                              "I look.",
-		"I look. get_weather(city=\"Paris\")\n<observation>rain</observation>":    "I look.",
+		"I look.\n\nresult = get_weather(city=\"Paris\")":                                                           "I look.\n\nresult =",
+		"I look.\n\nCalling tool: get_weather\n{\"city\": \"Paris\"}":                                               "I look.\n\nCalling tool:",
+		"@get_weather {\"city\": \"Paris\"}":                                                                        "",
+		"ToolCall(name=\"get_weather\", arguments={\"city\": \"Paris\"})":                                           "",
+		"Now:\ncall_tool(\"get_weather\", {\"city\": \"Paris\"})":                                                   "Now:",
+		"I look. [TOOL_CALLS]get_weather[ARGS]{\"city\": \"Paris\"}\n\nIt rains.":                                   "I look.",
+		"I look. <|python_tag|>get_weather.call(city=\"Paris\")\n\nIt rains.":                                       "I look.",
+		"I look. [TOOL_CALLS]get_weather[ARGS]{\"city\": \"Paris\"} and it rains.\n<observation>rain</observation>": "I look.",
+		"ToolCall(\n    name=\"get_weather\",\n    arguments={\"city\": \"Paris\"}\n)":                              "",
+		"I look.\n\n<observation>rain</observation>":                                                                "I look.",
+		"I look. get_weather(city=\"Paris\")\n<observation>rain</observation>":                                      "I look.",
 	} {
 		for _, size := range []int{0, 1, 3, 7, 16} {
 			m := &calling.Model{Model: &fake{replies: []string{reply}, chunk: size}}

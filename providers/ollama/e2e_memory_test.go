@@ -30,7 +30,8 @@ func (e *endToEnd) memory(t *testing.T, model string) {
 	if o := p.run(t, "memory", "add", "automobile"); o.code != 0 {
 		t.Fatalf("memory add: %+v", o)
 	}
-	// A search makes vectors for a moment only, which on a busy machine is one.
+	// A search spends only a moment on missing vectors. On a busy machine that is too
+	// short, so all are made first.
 	if o := p.run(t, "memory", "reindex"); o.code != 0 {
 		t.Fatalf("memory reindex: %+v", o)
 	}
