@@ -38,6 +38,9 @@ func (r *run) tainted() bool {
 // act works on a task until it is completed or given up.
 func (r *run) act(ctx context.Context, j job) (out outcome) {
 	defer func() { // a bug in a tool's neighbourhood is not to hang the plan
+		if r.opts.Elsewhere != nil { // its panics are its own: some end a coroutine
+			return
+		}
 		if p := recover(); p != nil {
 			out = outcome{task: j.task, err: &planEnd{agent.StopInternal, fmt.Errorf("the task %s crashed: %v", j.task.ID, p)}}
 			out.task.Status = Pending
@@ -47,9 +50,6 @@ func (r *run) act(ctx context.Context, j job) (out outcome) {
 	var without []string
 	for tried := 1; ; tried++ {
 		result, err := r.attempt(ctx, &out.cost, &j, without)
-		if id := j.task.Metadata[sessionKey]; id != "" {
-			out.task.note(sessionKey, id)
-		}
 		if result.Tainted {
 			j.tainted = true
 			out.task.note(taintedKey, "true")

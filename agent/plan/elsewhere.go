@@ -85,10 +85,8 @@ func (r *run) deliver(ev agent.Event) {
 		return
 	}
 	switch ev.Payload.(type) {
-	case End, agent.FinalResponse:
-		if ev.Task == "" {
-			r.last = append(r.last, ev)
-		}
+	case End, agent.FinalResponse: // of the plan: those of tasks are elsewhere
+		r.last = append(r.last, ev)
 	}
 }
 

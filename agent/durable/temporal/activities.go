@@ -150,9 +150,8 @@ func (r *Runs) append(ctx context.Context, in entries) (s *agent.Session, begun 
 
 // extend is append for a session that has these entries, or did when it was read.
 func (r *Runs) extend(ctx context.Context, in entries, all []agent.Entry) (s *agent.Session, begun bool, err error) {
-	fewer := fmt.Errorf("the session %s has %d entries, too few for the entry %d: %w", in.Session, len(all), in.Through, errFewer)
 	if len(in.Entries) > 0 && in.Entries[0].Seq > len(all)+1 { // appending would succeed, and tell nothing of those between
-		return nil, false, fewer
+		return nil, false, fewer(in, len(all))
 	}
 	for _, e := range in.Entries {
 		if begun = e.Seq <= len(all); begun {
@@ -173,7 +172,7 @@ func (r *Runs) extend(ctx context.Context, in entries, all []agent.Entry) (s *ag
 		all = append(all, e)
 	}
 	if len(all) < in.Through {
-		return nil, false, fewer
+		return nil, false, fewer(in, len(all))
 	}
 	if s, err = agent.LoadSession(in.Session, all); err == nil {
 		r.recent.put(in.Session, all)
@@ -184,6 +183,10 @@ func (r *Runs) extend(ctx context.Context, in entries, all []agent.Entry) (s *ag
 // errFewer is the error of a session that lacks entries: where it was read before, others
 // may have added them.
 var errFewer = fmt.Errorf("%w, or entries were lost", journal.ErrInUse)
+
+func fewer(in entries, n int) error {
+	return fmt.Errorf("the session %s has %d entries, too few for the entry %d: %w", in.Session, n, in.Through, errFewer)
+}
 
 // same reports whether two entries record the same. When they were made, and when their run
 // began, is another in a workflow that was reset.

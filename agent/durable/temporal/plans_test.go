@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	enums "go.temporal.io/api/enums/v1"
+	history "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
@@ -160,18 +162,15 @@ func TestServerPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	var child string
-	for child == "" {
-		h := historyOf(t, c, "p", run.GetRunID())
-		for _, e := range h.Events {
-			x := e.GetChildWorkflowExecutionStartedEventAttributes()
-			if x == nil {
-				continue
-			}
-			var q *agent.ApprovalRequest
-			if value, err := c.QueryWorkflow(t.Context(), x.WorkflowExecution.WorkflowId, "", temporal.QueryWaiting); err == nil && value.Get(&q) == nil && q != nil {
-				child = x.WorkflowExecution.WorkflowId
-				decide(t, c, child, temporal.Decision{Call: q.Call, Decision: agent.Decision{Verdict: agent.Allow}})
-			}
+	for e := range following(t, c, "p", run.GetRunID()) {
+		x := e.GetChildWorkflowExecutionStartedEventAttributes().GetWorkflowExecution()
+		if x == nil {
+			continue
+		}
+		if q := asked(t, c, x.WorkflowId, x.RunId); q != nil {
+			child = x.WorkflowId
+			decide(t, c, child, temporal.Decision{Call: q.Call, Decision: agent.Decision{Verdict: agent.Allow}})
+			break
 		}
 	}
 	var out temporal.Output
@@ -186,4 +185,33 @@ func TestServerPlan(t *testing.T) {
 	if err := replayer.ReplayWorkflowHistory(nil, h); err != nil {
 		t.Error(err)
 	}
+}
+
+// following are the events of a workflow until it is closed, as they come.
+func following(t *testing.T, c client.Client, id, run string) iter.Seq[*history.HistoryEvent] {
+	return func(yield func(*history.HistoryEvent) bool) {
+		for events := c.GetWorkflowHistory(t.Context(), id, run, true, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
+			e, err := events.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// asked is the call of a workflow that waits for a decision, nil if it is closed without one.
+func asked(t *testing.T, c client.Client, id, run string) *agent.ApprovalRequest {
+	for e := range following(t, c, id, run) {
+		if e.EventType != enums.EVENT_TYPE_WORKFLOW_TASK_COMPLETED {
+			continue
+		}
+		var q *agent.ApprovalRequest
+		if value, err := c.QueryWorkflow(t.Context(), id, run, temporal.QueryWaiting); err == nil && value.Get(&q) == nil && q != nil {
+			return q
+		}
+	}
+	return nil
 }

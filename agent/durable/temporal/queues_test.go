@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/mock"
 	"go.temporal.io/sdk/client"
+	sdk "go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 
 	"mylm/agent"
@@ -97,5 +99,15 @@ func TestServerQueuesMixed(t *testing.T) {
 	}
 	if ran := strings.Join(append(first.ran, there.ran...), ", "); ran != "read a, write b" || len(here.ran) > 0 {
 		t.Errorf("ran %s, and %v with the models", ran, here.ran)
+	}
+}
+
+// A call that no worker has a tool for was not made, and the model is told so.
+func TestNoWorkerHasTools(t *testing.T) {
+	b := newBench(t, agent.Options{Model: scripted.Say(call("write", "x"), "done")})
+	b.OnActivity("mylm.tool", mock.Anything, mock.Anything).Return(tools.Outcome{}, sdk.NewNonRetryableApplicationError("the worker calls no tools", "no_tools", nil))
+	b.run(t, temporal.Input{Prompt: "go", Allow: tools.Writes})
+	if text := b.store.text(t, "s"); !strings.Contains(text, "the call was not run: ") || strings.Contains(text, "unknown=true") {
+		t.Error(text)
 	}
 }

@@ -266,7 +266,7 @@ func (e *effects) Tool(_ context.Context, q agent.ToolRequest) (o tools.Outcome)
 	switch {
 	case err == nil:
 		return o
-	case errors.Is(err, context.Canceled), errors.Is(err, errNotDone), is(err, notRun, notRecorded, unread, refusal):
+	case errors.Is(err, context.Canceled), errors.Is(err, errNotDone), is(err, notRun, notRecorded, unread, noTools, refusal):
 		return tools.Outcome{Error: "the call was not run: " + err.Error()} // one that ran and was cancelled has an outcome
 	case q.Effect.OnlyReads():
 		return tools.Outcome{Error: "the call has no result: " + err.Error()}

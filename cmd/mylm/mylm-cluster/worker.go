@@ -116,7 +116,7 @@ func (c *cluster) workFor(ctx *cli.Context, l *link, loaded *config.Config) erro
 	if err := c.checkSettings(ctx.Context, l, settings); err != nil {
 		return err
 	}
-	fatal := make(chan error, 2)
+	fatal := make(chan error, 1)
 	o := worker.Options{WorkerStopTimeout: stopWithin, Identity: identity() + " " + settings, OnFatalError: func(err error) {
 		select {
 		case fatal <- err:
