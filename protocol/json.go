@@ -257,7 +257,7 @@ func (f *finder) object(s string, at int) guess {
 		x := &resolver{d: f.d, dialect: bare, cursor: cursor{src: f.within(s, maxPassed)}, bare: true}
 		call, err := x.call()
 		switch f.spent += x.pos; {
-		case err != nil || len(x.src) < len(s) || !blank(x.rest()):
+		case err != nil || len(x.src) < len(s) || !blank(endTokens().ReplaceAllString(f.within(x.rest(), maxElem), "")):
 		case f.streams:
 			g.is = isWaiting
 		default:

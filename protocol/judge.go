@@ -170,11 +170,11 @@ func (d *Decoder) opens() (decided bool, rest string) {
 	switch c := after[0]; {
 	case word == "":
 		h.begun = c == head[0] && (c == '{' || c == '[' || c == '<' && h.open.tag == toolOpen)
-	case more && after == " " && h.open.tag == toolOpen && known, more && next == "" && h.open.tag == tokenOpen && !known && !h.final:
+	case more && after == " " && h.open.tag == toolOpen && known, more && next == "" && h.open.tag == tokenOpen && !known:
 		return false, ""
 	case h.open.tag == tokenOpen:
 		h.begun = known || word == "function" ||
-			!h.final && next != "" && (strings.IndexByte("{[<", next[0]) >= 0 || next[0] == '(' && strings.HasSuffix(word, ".call"))
+			next != "" && (strings.IndexByte("{[<", next[0]) >= 0 || next[0] == '(' && strings.HasSuffix(word, ".call"))
 	case h.open.tag == toolOpen && known:
 		h.begun = c == '<' || c == '{' || c == '(' && h.open.kind == "functioncalls"
 	}
