@@ -119,7 +119,12 @@ func (r *run) attempt(ctx context.Context, c *totals, j *job, without []string) 
 	switch {
 	case session == nil: // for the first time, or after a failure
 		session = r.newSession()
-		r.noteSession(&j.task, session)
+		if r.opts.Elsewhere != nil { // of the first session it is recorded that the task starts
+			j.task.note(sessionKey, session.ID)
+			if err := r.recordTask(ctx, j.task, nil); err != nil {
+				return agent.Result{}, err
+			}
+		}
 	case r.opts.Elsewhere != nil: // what it holds is there
 	case errors.Is(session.Resumable(), agent.ErrComplete):
 		return answered(session), nil

@@ -37,15 +37,9 @@ type Run struct {
 	Options agent.Options
 }
 
-// sessionKey is the key of a task's metadata with the session of its last run elsewhere.
+// sessionKey is the key of a task's metadata with the session of its last run elsewhere, for
+// whoever follows the task.
 const sessionKey = "session"
-
-// noteSession notes the session of a run elsewhere, for whoever follows the task.
-func (r *run) noteSession(t *Task, s *agent.Session) {
-	if r.opts.Elsewhere != nil {
-		t.note(sessionKey, s.ID)
-	}
-}
 
 // goBeside has a task worked on.
 func (r *run) goBeside(ctx context.Context, f func(context.Context)) {

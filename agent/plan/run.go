@@ -321,7 +321,7 @@ func (r *run) startTask(ctx context.Context, t Task) (job, error) {
 	session := r.unfinished[t.ID]
 	if r.opts.Elsewhere != nil {
 		session = r.newSession()
-		r.noteSession(&t, session)
+		t.note(sessionKey, session.ID)
 	}
 	if err := r.recordTask(ctx, t, nil); err != nil {
 		t.Status = Pending

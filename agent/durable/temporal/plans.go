@@ -26,7 +26,11 @@ type PlanInput struct {
 	Goal    string       `json:"goal"`
 	Tasks   []plan.Task  `json:"tasks,omitempty"` // none: the model makes them
 	Allow   tools.Effect `json:"allow,omitempty"` // as in an Input
-	Options plan.Options `json:"options"`
+
+	// Options are those of the planner that JSON has: Options.Agent is that of the workers,
+	// functions do not work here, and Explore is refused.
+	Options  plan.Options `json:"options"`
+	PlanOnly bool         `json:"plan_only,omitempty"` // as in the options
 
 	// Prefix is what the ids of the child workflows begin with, before that of the session.
 	Prefix string `json:"prefix,omitempty"`
@@ -50,6 +54,11 @@ func report(r agent.Result, s *agent.Session) *Report {
 	return out
 }
 
+// maxPlanTurns is how many replies of the model a plan in a workflow may have. Each child has
+// one at least, and some 11 events in the history of the plan, which no execution continues:
+// that is half of the 10,240 events at which Temporal warns.
+const maxPlanTurns = 500
+
 // Plan is a plan, in the coroutines of a workflow.
 func (r *Runs) Plan(ctx workflow.Context, in PlanInput) (Output, error) {
 	id := cmp.Or(in.Session, workflow.GetInfo(ctx).WorkflowExecution.ID)
@@ -60,7 +69,14 @@ func (r *Runs) Plan(ctx workflow.Context, in PlanInput) (Output, error) {
 		return Output{}, err
 	}
 	o := in.Options
-	o.Agent, o.Elsewhere, o.Explore = e.opts, &parts{e, workflow.NewMutex(ctx), in.Prefix}, false
+	if o.Explore {
+		return Output{}, refused(errors.New("the planner of a workflow cannot look around: leave out Explore"))
+	}
+	if o.MaxTurns > maxPlanTurns {
+		return Output{}, refused(fmt.Errorf("the plan has a MaxTurns of %d; in a workflow it may be %d", o.MaxTurns, maxPlanTurns))
+	}
+	o.Agent, o.PlanOnly = e.opts, in.PlanOnly
+	o.Elsewhere = &parts{effects: e, flushing: workflow.NewMutex(ctx), prefix: in.Prefix}
 	p, err := plan.New(o)
 	if err != nil {
 		return Output{}, refused(err)
@@ -138,7 +154,7 @@ func (p *parts) Wait(ctx context.Context, so func() bool) {
 // Now implements plan.Elsewhere.
 func (p *parts) Now() time.Time { return workflow.Now(p.ctx) }
 
-// NewID implements plan.Elsewhere. Child workflows are called by it, so that it follows from
+// NewID implements plan.Elsewhere. Child workflows are named after it, so that it follows from
 // what a history has: the ids of the namespace and of the workflow are not in it.
 func (p *parts) NewID() string {
 	p.ids++

@@ -2,6 +2,7 @@ package temporal_test
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 	"slices"
 	"strings"
@@ -125,6 +126,45 @@ func TestPlanRecovers(t *testing.T) {
 	}
 	if again == 0 {
 		t.Errorf("asked\n%s", strings.Join(m.asked, "\n----\n"))
+	}
+}
+
+// Each session of a task is in the record before anything of it is done, also that of a
+// further attempt.
+func TestPlanNamesSessions(t *testing.T) {
+	b := newBench(t, agent.Options{Model: &planner{}, MaxTurns: 1})
+	b.ExecuteWorkflow(temporal.PlanName, temporal.PlanInput{Session: "p", Goal: "read a", Options: plan.Options{NoPlan: true, NoObserve: true, NoReflect: true}})
+	if err := b.GetWorkflowError(); err != nil {
+		t.Fatal(err)
+	}
+	named := map[string]bool{}
+	for _, e := range b.store.sessions["p"] {
+		var step struct{ Task plan.Task }
+		if c, ok := e.Payload.(agent.CustomEntry); ok && c.Type == plan.EntryStep && json.Unmarshal(c.Args, &step) == nil && step.Task.Status == plan.InProgress {
+			named[step.Task.Metadata["session"]] = true
+		}
+	}
+	for id := range b.store.sessions {
+		if id != "p" && !named[id] || len(b.store.sessions) < 3 {
+			t.Errorf("the session %s of %d is not named where it begins", id, len(b.store.sessions))
+		}
+	}
+}
+
+// A plan that is only to be made is not carried out, and what a workflow cannot do is an error.
+func TestPlanOnly(t *testing.T) {
+	b := newBench(t, agent.Options{Model: &planner{tasks: threeTasks}})
+	b.ExecuteWorkflow(temporal.PlanName, temporal.PlanInput{Session: "p", Goal: "all", Allow: tools.Writes, PlanOnly: true})
+	var out temporal.Output
+	if err := b.GetWorkflowResult(&out); err != nil || out.StopReason != agent.StopComplete || out.Turns != 1 || len(b.ran) > 0 {
+		t.Errorf("%+v, %v; ran %v", out, err, b.ran)
+	}
+	for what, o := range map[string]plan.Options{"Explore": {Explore: true}, "MaxTurns": {MaxTurns: 501}} {
+		b = newBench(t, agent.Options{Model: &planner{tasks: threeTasks}})
+		b.ExecuteWorkflow(temporal.PlanName, temporal.PlanInput{Session: "p", Goal: "all", Allow: tools.Writes, Options: o})
+		if err := b.GetWorkflowError(); err == nil || !strings.Contains(err.Error(), what) || len(b.ran) > 0 {
+			t.Errorf("%v; ran %v", err, b.ran)
+		}
 	}
 }
 

@@ -84,7 +84,7 @@ func TestReplayElsewhere(t *testing.T) {
 	}
 	replayer := worker.NewWorkflowReplayer()
 	other.Register(workflows{replayer})
-	for _, file := range []string{recorded, continued, apart} {
+	for _, file := range []string{recorded, continued, apart, planned} {
 		if err := replayer.ReplayWorkflowHistoryFromJSONFile(nil, file); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}

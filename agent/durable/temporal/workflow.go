@@ -70,7 +70,7 @@ func (r *Runs) Workflow(ctx workflow.Context, in Input) (Output, error) {
 		return Output{}, refused(err)
 	}
 	var unkept error
-	if !in.Report { // the plan keeps what it leaves
+	if !in.Report { // of a plan its own session is kept, not what tools returned in those of its tasks
 		unkept = e.ended(result)
 	}
 	if err := ctx.Err(); err != nil && result.StopReason == agent.StopInterrupted {
