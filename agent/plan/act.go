@@ -179,7 +179,10 @@ func (r *run) runAgent(ctx context.Context, of Run, s *agent.Session, granted in
 	defer func() { r.budget.release(granted, used) }()
 	if e := r.opts.Elsewhere; e != nil {
 		of.Session = s.ID
-		result, reply = e.Run(ctx, of)
+		var stopped bool
+		if result, reply, stopped = e.Run(ctx, of); stopped {
+			r.stopped.Store(true)
+		}
 		return result, reply, result.Turns, nil
 	}
 	if hook := o.Hooks.Observe; hook != nil {

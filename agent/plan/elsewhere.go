@@ -14,14 +14,16 @@ import (
 // of. Of the events only an End and an agent.FinalResponse are yielded.
 // Options.AskUser, Agree and Explore, and Resume are of no use here.
 type Elsewhere interface {
-	// Go has f run beside its caller. Only one of all that run beside each other runs at a
-	// time, until it waits here. The context that f gets is one for the functions below.
+	// Go starts f and returns. Of the functions that it started, and its caller, one at a time
+	// runs, until it calls Wait or Run. The context that f gets is the one to call these with.
 	Go(ctx context.Context, f func(context.Context))
-	// Wait returns when something is so.
+	// Cancel ends the runs of the functions that Go has started, which return then.
+	Cancel()
+	// Wait returns once so returns true.
 	Wait(ctx context.Context, so func() bool)
-	// Run makes a run, and returns its result and the last reply as the model wrote it. Its
-	// error is in the result.
-	Run(ctx context.Context, r Run) (result agent.Result, reply string)
+	// Run makes a run. It returns the result, in which its error is, the last reply as the model
+	// wrote it, and whether a person said stop.
+	Run(ctx context.Context, r Run) (result agent.Result, reply string, stopped bool)
 
 	Now() time.Time
 	NewID() string

@@ -245,6 +245,9 @@ func (r *run) schedule(ctx context.Context) {
 		r.finishTask(ctx, out)
 		if r.stop != "" {
 			cancel()
+			if e := r.opts.Elsewhere; e != nil {
+				e.Cancel()
+			}
 		}
 	}
 	_ = r.workers.Wait() // none returns an error

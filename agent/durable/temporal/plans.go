@@ -41,11 +41,12 @@ type Report struct {
 	Result  agent.Result `json:"result"`
 	Tainted bool         `json:"tainted,omitempty"` // which the result's JSON leaves out
 	Reply   string       `json:"reply,omitempty"`   // the last one, as the model wrote it
+	Stopped bool         `json:"stopped,omitempty"` // a person said stop to a call
 }
 
 // report makes one.
-func report(r agent.Result, s *agent.Session) *Report {
-	out := &Report{Result: r, Tainted: r.Tainted}
+func report(r agent.Result, s *agent.Session, stopped bool) *Report {
+	out := &Report{Result: r, Tainted: r.Tainted, Stopped: stopped}
 	for _, e := range s.Entries() {
 		if reply, ok := e.Payload.(agent.ReplyEntry); ok {
 			out.Reply = reply.Raw
@@ -128,6 +129,7 @@ type parts struct {
 	*effects
 	flushing workflow.Mutex // of the plan's record
 	prefix   string         // of the ids of workflows
+	cancels  []func()       // of coroutines
 }
 
 var _ plan.Elsewhere = (*parts)(nil)
@@ -141,7 +143,16 @@ func (p *parts) in(ctx context.Context) workflow.Context {
 
 // Go implements plan.Elsewhere.
 func (p *parts) Go(ctx context.Context, f func(context.Context)) {
-	workflow.Go(p.in(ctx), func(own workflow.Context) { f(context.WithValue(ctx, coroutine{}, own)) })
+	own, cancel := workflow.WithCancel(p.in(ctx))
+	p.cancels = append(p.cancels, cancel)
+	workflow.Go(own, func(own workflow.Context) { f(context.WithValue(ctx, coroutine{}, own)) })
+}
+
+// Cancel implements plan.Elsewhere.
+func (p *parts) Cancel() {
+	for _, cancel := range p.cancels {
+		cancel()
+	}
 }
 
 // Wait implements plan.Elsewhere. What is waited for ends when the workflow is cancelled.
@@ -162,23 +173,22 @@ func (p *parts) NewID() string {
 }
 
 // Run implements plan.Elsewhere.
-func (p *parts) Run(ctx context.Context, of plan.Run) (agent.Result, string) {
+func (p *parts) Run(ctx context.Context, of plan.Run) (result agent.Result, reply string, stopped bool) {
 	out, err := p.child(p.in(ctx), of)
-	switch {
-	case p.ctx.Err() != nil:
+	if p.ctx.Err() != nil {
 		p.cancel(context.Canceled)
-		if out.Report == nil {
-			return agent.Result{Status: agent.Failed, StopReason: agent.StopInterrupted, Err: context.Canceled}, ""
-		}
-	case err == nil && out.Report == nil:
-		err = errors.New("the run of a plan's task ended without a report")
-		fallthrough
-	case err != nil:
-		return agent.Result{Status: agent.Failed, StopReason: agent.StopInternal, Err: err}, ""
 	}
-	result := out.Report.Result
-	result.Tainted, result.Err = out.Report.Tainted, out.err()
-	return result, out.Report.Reply
+	switch {
+	case out.Report != nil:
+		result = out.Report.Result
+		result.Tainted, result.Err = out.Report.Tainted, out.err()
+		return result, out.Report.Reply, out.Report.Stopped
+	case p.in(ctx).Err() != nil:
+		return agent.Result{Status: agent.Failed, StopReason: agent.StopInterrupted, Err: context.Canceled}, "", false
+	case err == nil:
+		err = errors.New("the run of a plan's task ended without a report")
+	}
+	return agent.Result{Status: agent.Failed, StopReason: agent.StopInternal, Err: err}, "", false
 }
 
 // child runs a child workflow to its end.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 	history "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 
 	"mylm/agent"
@@ -185,6 +187,62 @@ func TestPlanCancelled(t *testing.T) {
 	if ends != 2 {
 		t.Errorf("%d sessions are interrupted, and not those of the plan and of b", ends)
 	}
+}
+
+// broken is a planner whose task a ends with a fault that stays, after its call.
+type broken struct{ *planner }
+
+func (m broken) Generate(ctx context.Context, r providers.Request) iter.Seq2[providers.Chunk, error] {
+	if strings.Contains(r.Messages[len(r.Messages)-1].Text, " did a") {
+		return func(yield func(providers.Chunk, error) bool) {
+			yield(providers.Chunk{}, &providers.Error{Kind: providers.Auth, Message: "a fault"})
+		}
+	}
+	return m.planner.Generate(ctx, r)
+}
+
+// A plan that has failed cancels its other tasks: a call that waits is not made any more.
+func TestPlanFails(t *testing.T) {
+	b := newBench(t, agent.Options{Model: broken{&planner{tasks: threeTasks}}})
+	b.decideLater(t, agent.Allow)
+	b.ExecuteWorkflow(temporal.PlanName, temporal.PlanInput{Session: "p", Goal: "all", Options: plan.Options{Workers: 2}})
+	var out temporal.Output
+	if err := b.GetWorkflowResult(&out); err != nil || out.StopReason != agent.StopModelError || out.Fault == nil {
+		t.Errorf("%+v, %v", out, err)
+	}
+	if ran := strings.Join(b.ran, ", "); ran != "read a" {
+		t.Errorf("ran %s", ran)
+	}
+}
+
+// Who says stop to a call of a task stops the plan.
+func TestPlanStopped(t *testing.T) {
+	b := newBench(t, agent.Options{Model: &planner{tasks: threeTasks}})
+	b.decideLater(t, agent.Stop)
+	b.ExecuteWorkflow(temporal.PlanName, temporal.PlanInput{Session: "p", Goal: "all", Options: plan.Options{Workers: 2}})
+	var out temporal.Output
+	if err := b.GetWorkflowResult(&out); err != nil || out.StopReason != agent.StopDenied || !strings.HasSuffix(b.store.text(t, "p"), "end denied\n") {
+		t.Errorf("%+v, %v\n%s", out, err, b.store.text(t, "p"))
+	}
+}
+
+// decideLater decides an hour later on the calls of tasks that wait.
+func (b *bench) decideLater(t *testing.T, v agent.Verdict) {
+	b.RegisterDelayedCallback(func() {
+		b.store.mu.Lock()
+		ids := slices.Sorted(maps.Keys(b.store.sessions))
+		b.store.mu.Unlock()
+		for _, id := range ids {
+			var q *agent.ApprovalRequest
+			if value, err := b.QueryWorkflowByID(id, temporal.QueryWaiting); err == nil && value.Get(&q) == nil && q != nil {
+				err := b.UpdateWorkflowByID(id, temporal.UpdateDecide, id, &testsuite.TestUpdateCallback{OnReject: func(err error) { t.Error(err) }},
+					temporal.Decision{Call: q.Call, Decision: agent.Decision{Verdict: v}})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}, time.Hour)
 }
 
 // On a real server tasks are child workflows, one of which waits for a decision while the

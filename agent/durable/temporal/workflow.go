@@ -78,7 +78,7 @@ func (r *Runs) Workflow(ctx workflow.Context, in Input) (Output, error) {
 	}
 	out := output(result, e.last, unkept)
 	if in.Report {
-		out.Report = report(result, session)
+		out.Report = report(result, session, e.stopped)
 	}
 	return out, nil
 }
@@ -212,6 +212,7 @@ type effects struct {
 
 	waiting *agent.ApprovalRequest
 	decided *agent.Decision
+	stopped bool // it was agent.Stop once
 }
 
 var _ agent.Elsewhere = (*effects)(nil)
@@ -291,6 +292,7 @@ func (e *effects) Ask(_ context.Context, q agent.ApprovalRequest) (agent.Decisio
 	if err := workflow.Await(e.ctx, func() bool { return e.decided != nil }); err != nil {
 		return agent.Decision{}, e.checked(err)
 	}
+	e.stopped = e.stopped || e.decided.Verdict == agent.Stop
 	return *e.decided, nil
 }
 
