@@ -336,3 +336,25 @@ func TestPlanThatGrows(t *testing.T) {
 		})
 	}
 }
+
+// TestQuestionEndsThePlan: if the model cannot be asked what to do next, the tasks beside
+// it are ended, and not waited for.
+func TestQuestionEndsThePlan(t *testing.T) {
+	m := &model{hanging: make(chan struct{}, 1)}
+	m.reply = func(kind, message string) string {
+		switch {
+		case kind != "reason":
+			return "hang"
+		case len(m.asked("reason")) > 1:
+			<-m.hanging
+			return "fail"
+		}
+		return `{"selected_task_id": "a"}`
+	}
+	o := quiet(m)
+	o.NoReason, o.Workers = false, 2
+	w := carryOut(t, o, "g", task("a"), task("b"), task("c"))
+	if w.result.StopReason != agent.StopModelError || w.statuses()["a"] != plan.Pending {
+		t.Errorf("%+v, %v", w.result, w.statuses())
+	}
+}

@@ -221,6 +221,12 @@ func (r *run) checkTools() {
 func (r *run) schedule(ctx context.Context) {
 	work, cancel := context.WithCancel(ctx)
 	defer cancel()
+	endTasks := func() {
+		cancel()
+		if e := r.opts.Elsewhere; e != nil {
+			e.Cancel()
+		}
+	}
 	running, alone := 0, false
 	for {
 		for r.stop == "" && ctx.Err() == nil && !alone && running < r.opts.Workers {
@@ -240,14 +246,14 @@ func (r *run) schedule(ctx context.Context) {
 		if running == 0 {
 			break
 		}
+		if r.failed() { // at a question, or in its record
+			endTasks()
+		}
 		out := r.nextOutcome(ctx)
 		running, alone = running-1, false
 		r.finishTask(ctx, out)
 		if r.stop != "" {
-			cancel()
-			if e := r.opts.Elsewhere; e != nil {
-				e.Cancel()
-			}
+			endTasks()
 		}
 	}
 	_ = r.workers.Wait() // none returns an error
