@@ -183,7 +183,7 @@ func (k *killing) begin(ctx context.Context, id string) {
 	for ctx.Err() == nil {
 		out, err := exec.CommandContext(ctx, "mylm-cluster", "ask", "--yes", "--detach", "--quiet", "--session", id, id+" go").CombinedOutput()
 		for err != nil && ctx.Err() == nil {
-			_, missing := k.client.DescribeWorkflowExecution(ctx, defaultTenant+"/"+id, "")
+			_, missing := k.client.DescribeWorkflow(ctx, defaultTenant+"/"+id, "")
 			var none *serviceerror.NotFound
 			if missing == nil {
 				err = nil
