@@ -482,7 +482,7 @@ func (d *Decoder) pushText(s string) (rest string) {
 	return ""
 }
 
-// step moves past one byte of text, which ends at a place in it.
+// step moves past one byte, with which the text has end bytes.
 func (d *Decoder) step(c byte, end int) {
 	span, after := d.line.span, d.line.afterSpan
 	d.line.step(c)

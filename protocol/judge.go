@@ -291,8 +291,8 @@ type mention struct {
 	at   int // where in the text it begins
 }
 
-// mentions notes what was read and is going to be released, if it is the first of these:
-// it is whole, or has the name of a known tool and arguments.
+// mentions notes a block that was read and is about to be released as text, if it is the
+// first: it is whole, or has the name of a known tool and arguments.
 func (d *Decoder) mentions(x *resolver, err *ValueError) {
 	tool, known := d.declared(tidyName(x.name))
 	if (err == nil && (known || !d.opts.Told) || known && x.args != nil) && tool != "" && d.mention.tool == "" && !d.anyTool && !d.held.fenced && d.passed.n < maxPassed {
@@ -444,7 +444,7 @@ func (d *Decoder) bare(x *resolver, fault *ValueError, known bool) (err *ValueEr
 
 // nameAndArgs is how an object begins that can be nothing but a call.
 var nameAndArgs = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\s*\{\s*"name"\s*:\s*"([\w.-]+)"\s*,\s*"(?:arguments|parameters)"\s*:\s*\{`)
+	return regexp.MustCompile(`^\s*\{\s*"name"\s*:\s*"[\w.-]+"\s*,\s*"(?:arguments|parameters)"\s*:\s*\{`)
 })
 
 // behindFence is what follows the fence that a call without tags is in. Where that is

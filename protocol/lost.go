@@ -62,7 +62,7 @@ func (d *Decoder) failAt(n int, err *FormatError) {
 	d.fail(err)
 }
 
-// loses notes that the last n bytes of the text are none, nor what is behind a mention.
+// loses notes that the last n bytes are not text, and neither is anything from a mention on.
 func (d *Decoder) loses(n int) {
 	if d.lostAt = n; d.mention.tool != "" {
 		d.lostAt = max(n, d.passed.n-d.mention.at)
