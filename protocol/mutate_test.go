@@ -16,12 +16,15 @@ var fragments = []string{
 }
 
 // TestMutatedVectors puts fragments behind each mark of each vector: four in turn, all
-// of them with MYLM_SLOW. What comes out is for the vectors to say; here it only has to
+// of them with MYLM_SLOW, one with -short. What comes out is for the vectors to say; here it only has to
 // be sound: no panic, arguments that are JSON, and the same in two pieces.
 func TestMutatedVectors(t *testing.T) {
 	tools, tried, every := vectorTools(t), 0, 8
-	if os.Getenv("MYLM_SLOW") != "" {
+	switch {
+	case os.Getenv("MYLM_SLOW") != "":
 		every = 1
+	case testing.Short():
+		every = len(fragments)
 	}
 	for _, v := range vectors(t) {
 		a := v.Archive

@@ -123,7 +123,11 @@ func TestLongAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	var numbers strings.Builder
-	for i := range 10_000 {
+	n := 10_000
+	if testing.Short() {
+		n = 1_000
+	}
+	for i := range n {
 		fmt.Fprintf(&numbers, "%d7\n", i+1)
 	}
 	for _, end := range []string{"7", "77"} {
@@ -146,7 +150,10 @@ func TestOtherWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	core := eval.Core()
-	for _, task := range core.Tasks {
+	for n, task := range core.Tasks {
+		if testing.Short() && n%8 != 0 {
+			continue
+		}
 		rows := answers[task.ID]
 		if len(rows.Right) < 2 || len(rows.Wrong) < 3 {
 			t.Errorf("%s: %d right answers and %d wrong ones", task.ID, len(rows.Right), len(rows.Wrong))

@@ -30,6 +30,7 @@ func TestServedFaults(t *testing.T) {
 		fault fault
 		args  []string
 		whole string // what the reply has, where it is no fault
+		slow  bool   // not with -short
 	}{
 		"reset before the reply":      {fault: resets()},
 		"reset in the reply":          {fault: resets(says("Half an ans"))},
@@ -44,8 +45,8 @@ func TestServedFaults(t *testing.T) {
 		"garbage":                     {fault: sends("\x00\xff\x17 no JSON\n")},
 		"garbage in the reply":        {fault: sends(says("Half an ans"), "{\x00\xff\x17\n", says("wer."), lastPiece)},
 		"half a line":                 {fault: sends(says("Half an ans"), says("wer.")[:30])},
-		"a line of 4 MB":              {fault: sends(says(long), lastPiece), whole: "of text. four"},
-		"a line of 9 MB":              {fault: sends(says(long+long+long[:len(long)/4]), lastPiece)},
+		"a line of 4 MB":              {fault: sends(says(long), lastPiece), whole: "of text. four", slow: true},
+		"a line of 9 MB":              {fault: sends(says(long+long+long[:len(long)/4]), lastPiece), slow: true},
 		"an error in the stream":      {fault: sends(says("Half an ans"), `{"error":"an illegal memory access was encountered"}`+"\n")},
 		"no end of the stream":        {fault: sends(says("Half an answer."))},
 		"no byte":                     {fault: stays(), args: short},
@@ -56,6 +57,9 @@ func TestServedFaults(t *testing.T) {
 		"a proxy that buffers":        {fault: buffered(says("All "), says("of it."), lastPiece), whole: "of it."},
 		"a call that a server parsed": {fault: sends(says("I will look."), parsedCall, lastPiece), whole: `"list_dir"`},
 	} {
+		if test.slow && testing.Short() {
+			continue
+		}
 		ask := func(t *testing.T, env, args []string) {
 			t.Parallel()
 			base, stop := serving(t, env, append(args, test.args...)...)

@@ -202,7 +202,9 @@ func TestAttackLinesAreNotAllowed(t *testing.T) {
 		if line == "" || line[0] == '#' {
 			continue
 		}
-		lines++
+		if lines++; testing.Short() && lines%8 != 0 {
+			continue
+		}
 		for _, unasked := range []policy.Unasked{policy.Sandbox, policy.Readers} {
 			p, err := policy.New(policy.Options{Unasked: unasked})
 			check(t, err)
