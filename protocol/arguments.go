@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// Arguments that have an element of their own. Their values are text (P4); the
-// caller makes of it what the schema wants.
+// Arguments that have an element of their own. Their values are text; the caller makes of it
+// what the schema wants.
 
-// element is an element named like a tool, with elements for its arguments
-// (D19), as Cline, Roo Code and Kilo Code have models write calls.
+// element is an element named like a tool, with elements for its arguments, as Cline, Roo Code
+// and Kilo Code have models write calls.
 var element = &dialect{name: "element"}
 
-// matchElement reads the opening tag of a tool's element that s begins with.
+// matchElement reads the opening tag of a tool's element that s begins with (D19).
 func (d *Decoder) matchElement(s string) (m mark, more bool) {
 	name := s[1 : 1+pathLen(s[1:])]
 	_, known := d.opts.Tools.Schema(name)
@@ -27,8 +27,9 @@ func (d *Decoder) matchElement(s string) (m mark, more bool) {
 	return mark{}, false
 }
 
-// scanElement looks for the tool's closing tag. The element of an argument begins
-// at once, or it is no call; a closing tag that is part of an argument is passed.
+// scanElement looks for the tool's closing tag. It decides D19: the element of an argument that
+// the tool declares begins at once, or it is no call. A closing tag that is part of an
+// argument is passed.
 func scanElement(d *Decoder) (end int, state scanState) {
 	h := &d.held
 	if !h.begun {
@@ -54,10 +55,10 @@ func scanElement(d *Decoder) (end int, state scanState) {
 	return h.span.pos, scanMaybe
 }
 
-// text is the text of an element, given what is between its tags: without
-// one line end next to each (D6); elsewhere several lines keep their last, as a
-// file does (P5). Only the house form's arguments are unescaped, if they have no
-// bare <: no family's template escapes what it writes (D7, D8).
+// text decides P4, P5, D6, D7, D8 and D19 for the text of an element: what becomes of the line ends
+// next to its tags and of references. One line end next to each tag goes; elsewhere several
+// lines keep their last, as a file does. Only the house form's arguments are unescaped, if they
+// have no bare <: no family's template escapes what it writes.
 func (x *resolver) text(e elem, s string) string {
 	switch {
 	case x.dialect == element && (e.name == "content" || e.name == "diff"): // D19
@@ -68,10 +69,10 @@ func (x *resolver) text(e elem, s string) string {
 	exact := x.dialect.name == "function" || strings.HasPrefix(e.attrs, "=")
 	s = strings.TrimPrefix(strings.TrimPrefix(s, "\r"), "\n")
 	line := strings.TrimSuffix(strings.TrimSuffix(s, "\n"), "\r")
-	if exact || strings.IndexByte(line, '\n') < 0 {
+	if exact || strings.IndexByte(line, '\n') < 0 { // D6, P5
 		s = line
 	}
-	if exact || e.fold == "parameter" || e.fold == "argvalue" || strings.IndexByte(s, '<') >= 0 {
+	if exact || e.fold == "parameter" || e.fold == "argvalue" || strings.IndexByte(s, '<') >= 0 { // D6, D7, D8, P4
 		return s
 	}
 	return references.Replace(s)
@@ -80,25 +81,26 @@ func (x *resolver) text(e elem, s string) string {
 // references are those that XML has of itself.
 var references = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&apos;", "'", "&#39;", "'", "&#10;", "\n", "&amp;", "&")
 
-// ownArgument reports whether an element that is named like the parameters is an
-// argument of the tool (B24).
+// ownArgument decides B24: whether an element that is named like the parameters is an argument
+// of the tool.
 func (x *resolver) ownArgument(e elem) bool {
 	return x.property(e.name) != nil && !e.empty && !strings.HasPrefix(trimSpace(x.rest()[e.n:]), "{")
 }
 
-// argument reads an argument that has an element of its own.
+// argument reads an argument that has an element of its own. It decides D7 and D8: which name it
+// has, and that <arg_key> and <arg_value> come in pairs.
 func (x *resolver) argument(e elem) {
 	name := e.name
 	if e.fold == "parameter" || e.fold == "arg" || e.fold == "param" {
 		name = nameAttr(e.attrs)
 	}
-	if name == "" { // D7
+	if name == "" { // D7: without a name
 		x.fail(BadJSON, "a parameter without a name")
 	}
 	x.attrs = append(x.attrs, e.attrs)
 	value := x.elementText(e)
 	switch {
-	case e.fold == "argkey" && x.key != "", e.fold == "argvalue" && x.key == "": // D8
+	case e.fold == "argkey" && x.key != "", e.fold == "argvalue" && x.key == "": // D8: one without the other
 		x.fail(BadJSON, "<arg_key> and <arg_value> do not come in pairs")
 	case e.fold == "argkey":
 		x.key = value
@@ -109,10 +111,9 @@ func (x *resolver) argument(e elem) {
 	x.children = append(x.children, member{name, json.RawMessage(value)})
 }
 
-// elementText reads the text of an element. It ends at the first of its closing
-// tags that another tag, or the end of the block, follows: what is quoted in
-// the text is followed by words, or by the closing tag itself. CDATA around it is
-// taken off (B28).
+// elementText reads the text of an element. It decides P4: it ends at the first of its closing
+// tags that another tag, or the end of the block, follows; what is quoted in the text is
+// followed by words, or by the closing tag itself. CDATA around it is taken off (B28).
 func (x *resolver) elementText(e elem) string {
 	x.pos += e.n
 	if e.empty {
@@ -146,15 +147,15 @@ func (x *resolver) elementText(e elem) string {
 		}
 		at = end
 	}
-	if end < 0 {
+	if end < 0 { // B13: an element is cut
 		x.cut()
 	}
 	x.pos += end
 	return x.text(e, value)
 }
 
-// fromChildren makes an object of arguments that had elements of their own.
-// What comes more than once is a list, if the tool wants one there (P6).
+// fromChildren makes an object of arguments that had elements of their own (P4), or of none (P2).
+// It decides P6: what comes more than once is a list, if the tool wants one there.
 func (x *resolver) fromChildren() json.RawMessage {
 	if len(x.children) == 0 {
 		return json.RawMessage("{}")
@@ -163,7 +164,7 @@ func (x *resolver) fromChildren() json.RawMessage {
 	var ms []member
 	index := map[string]int{}
 	for _, c := range x.children {
-		if !utf8.ValidString(c.key) || !utf8.Valid(c.value) { // V10
+		if !utf8.ValidString(c.key) || !utf8.Valid(c.value) { // V10, for elements
 			x.fail(BadJSON, "it is not valid UTF-8")
 		}
 		at, again := index[c.key]
@@ -181,7 +182,7 @@ func (x *resolver) fromChildren() json.RawMessage {
 		case item && ms[at].value[0] == '[':
 			old := ms[at].value
 			ms[at].value = append(append(append(old[:len(old)-1], ','), value...), ']')
-		case string(ms[at].value) != string(value):
+		case string(ms[at].value) != string(value): // V3, V4: for elements
 			x.fail(DuplicateKey, "%q is given twice with different values", c.key)
 		}
 	}

@@ -4,16 +4,16 @@ import "strings"
 
 // bare is a reply that is a call without tags, and nothing else: JSON, a list of
 // such, a call or calls as Python writes them, bare or in strings, or a name and
-// an object on the next line (D10, D14, D16).
+// an object on the next line.
 var bare = &dialect{name: "bare"}
 
 // functools is what Phi 4 mini and Firefunction write before a list of calls.
 const functools = "functools"
 
-// opensBare decides at the reply's beginning whether it may be a call without tags
-// (D10, D14, D18); Decoder.bare judges what is around it.
+// opensBare decides D10, D14, D16 and D18 at the reply's beginning: whether it may be a call
+// without tags. Decoder.bare judges what is around it.
 func opensBare(d *Decoder, s string, first bool) (ok, more bool) {
-	if !first || s[0] == '{' {
+	if !first || s[0] == '{' { // D10
 		return first, false
 	}
 	list := strings.HasPrefix(strings.TrimPrefix(s, functools), "[")
@@ -27,7 +27,7 @@ func opensBare(d *Decoder, s string, first bool) (ok, more bool) {
 			inner = inner[1:]
 		}
 	}
-	inner, printed := strings.CutPrefix(inner, "print(")
+	inner, printed := strings.CutPrefix(inner, "print(") // D15
 	end := pathLen(inner)
 	if end == len(inner) || end >= maxTag { // any word may be a namespace
 		return false, end < maxTag
@@ -35,9 +35,9 @@ func opensBare(d *Decoder, s string, first bool) (ok, more bool) {
 	_, known := d.declared(tidyName(inner[:end]))
 	after := trimSpace(inner[end:])
 	switch {
-	case list && inner[0] == '{':
+	case list && inner[0] == '{': // D10
 		return true, false
-	case end > 0 && inner[end] == '(':
+	case end > 0 && inner[end] == '(': // D14
 		if known || !list && !printed {
 			return known, false
 		}
@@ -48,20 +48,21 @@ func opensBare(d *Decoder, s string, first bool) (ok, more bool) {
 	case !known || list || printed || len(inner)-len(after) >= maxTag:
 		return false, false
 	}
+	// D16: an object on the next line.
 	return strings.HasPrefix(after, "{") && strings.Contains(inner[end:len(inner)-len(after)], "\n"), after == ""
 }
 
-// bareCall reads such a reply (D10, D14, D16).
+// bareCall reads such a reply and names its dialect.
 func (x *resolver) bareCall() {
 	x.skip(functools)
 	rest := x.rest()
 	switch {
 	case strings.HasPrefix(trimSpace(strings.TrimPrefix(rest, "[")), "{"):
-		x.form = "json"
+		x.form = "json" // D10
 	case strings.HasPrefix(trimSpace(rest[pathLen(rest):]), "{"):
-		x.form = "named"
+		x.form = "named" // D16
 	default:
-		x.form = "python"
+		x.form = "python" // D14
 	}
 	x.content()
 }
@@ -80,15 +81,15 @@ func isPath(s string) bool {
 	return s != "" && isWord(s[0]) && !isDigit(s[0]) && pathLen(s) == len(s)
 }
 
-// pythonList reports whether s begins with a list of calls as Python writes
-// them: a bracket, a name, a parenthesis.
+// pythonList reports whether s begins with a list of calls as Python writes them (D14): a
+// bracket, a name, a parenthesis.
 func pythonList(s string) bool {
 	s = trimSpace(s[1:])
 	return strings.HasPrefix(s[pathLen(s):], "(") && isPath(s[:pathLen(s)])
 }
 
-// python reads one call as Python writes it: name(key=value, …) with literal
-// values, perhaps the first of several (D14), perhaps inside print() (D15). It is read
+// python reads one call as Python writes it: name(key=value, …) with literal values. Of what it
+// reads it decides D14 and D15: the first of several calls, perhaps inside print(). It is read
 // as data; nothing is run or looked up, and code around it is refused.
 func (x *resolver) python() {
 	list, printed := x.skip("["), x.skip("print(")
@@ -120,8 +121,8 @@ func (x *resolver) python() {
 	x.elements()
 }
 
-// otherCalls moves past the calls that follow one, in a list, on lines of their
-// own or behind a semicolon. They are not looked at closely.
+// otherCalls moves past the calls that follow one, in a list, on lines of their own or behind a
+// semicolon. It decides for D14 what may follow the first call. They are not looked at closely.
 func (x *resolver) otherCalls(list bool) {
 	for {
 		rest := strings.TrimLeft(x.rest(), " \t\r\n,;]")
@@ -141,8 +142,8 @@ func (x *resolver) otherCalls(list bool) {
 	}
 }
 
-// keywords reads keyword arguments up to the closing parenthesis. One object in
-// their place is taken for them.
+// keywords reads keyword arguments up to the closing parenthesis. It decides for D14 what stands
+// there: one object in their place is taken for them, positional arguments key refuses.
 func (x *resolver) keywords() {
 	x.cursor.python = true
 	r := reader{cursor: &x.cursor, maxDepth: x.d.opts.MaxDepth, depth: 1}

@@ -336,12 +336,12 @@ func elements(open, openArg, closeArg, closer string, write func(string) (string
 	}
 }
 
-// plainText writes a text so that D6 gives it back.
+// plainText writes a text so that an element <parameter=KEY> gives it back.
 func plainText(text string) (string, bool) {
 	return "\n" + text + "\n", !tags.MatchString(text) && !strings.Contains(text, "</parameter") && !strings.HasPrefix(strings.TrimSpace(text), "<![CDATA[")
 }
 
-// elementText writes a text so that P4 and P5 give it back.
+// elementText writes a text so that an element of the house form gives it back.
 func elementText(text string) (string, bool) {
 	_, ok := plainText(text)
 	one := strings.TrimSuffix(text, "\n")

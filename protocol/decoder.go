@@ -12,7 +12,7 @@ import (
 // except for a tag or a word that may be incomplete (pend). What may be a call is
 // held until its dialect finds its end and the judge allows what follows. Every
 // byte is looked at a bounded number of times, and how the reply is split makes no
-// difference (T1).
+// difference.
 //
 //	decoder.go    text, thought and answers: what is passed on, and what begins
 //	line.go       position in the line, and the code or example around the text
@@ -189,6 +189,8 @@ func (d *Decoder) Push(text string) []Part {
 	return d.parts
 }
 
+// push takes a piece of the reply, of any size. It decides T1: what may be incomplete waits
+// in pend or in held, for the next piece.
 func (d *Decoder) push(text string) {
 	for text != "" {
 		switch d.mode {
@@ -206,7 +208,7 @@ func (d *Decoder) push(text string) {
 }
 
 // Close ends the reply and returns the rest: what was held back, and the
-// verdict if the reply is neither text (A1) nor a call.
+// verdict if the reply is neither text nor a call.
 func (d *Decoder) Close(stop Stop) []Part {
 	d.parts = d.parts[:0]
 	for d.mode == inHeld {
@@ -216,13 +218,14 @@ func (d *Decoder) Close(stop Stop) []Part {
 	return d.parts
 }
 
-// conclude gives the verdict on a reply that ended, or whose turn did.
+// conclude gives the verdict on a reply that ended, or whose turn did. It decides T9, A1, A7 and H4,
+// what of T2 is cut, and with Insisted and Last when lost looks for a call (A8).
 func (d *Decoder) conclude(stop Stop) {
 	pend := d.pend
 	d.pend = ""
 	defer func() { d.mode = done }()
 	switch {
-	case d.mode == inThought:
+	case d.mode == inThought: // H4: it goes to the end
 		d.emitThought(pend)
 		d.unclosedThought()
 	case d.mode != done:
@@ -230,7 +233,7 @@ func (d *Decoder) conclude(stop Stop) {
 		m, _ := matchTag(pend + " ")
 		switch literal := d.line.literal() || d.line.fence > 0; {
 		case !literal && m.tag == turnEnd:
-		case !literal && stop == Length && d.halfTag(pend): // T2
+		case !literal && stop == Length && d.halfTag(pend): // T2: cut
 			d.parts = append(d.parts, Part{Kind: Cut, Text: pend})
 			return
 		default:
@@ -243,13 +246,13 @@ func (d *Decoder) conclude(stop Stop) {
 	}
 	switch {
 	case d.mode == done:
-	case !d.text && d.thought: // H4
+	case !d.text && d.thought: // H4: nothing else
 		d.fail(&FormatError{Reason: OnlyThought, Offset: d.off})
 	case !d.text: // T9, A7
 		d.fail(&FormatError{Reason: Empty, Offset: d.off})
-	case (stop == End || d.opts.Last) && !d.answered && !d.opts.Insisted:
+	case (stop == End || d.opts.Last) && !d.answered && !d.opts.Insisted: // A8
 		d.lost()
-	}
+	} // without a verdict it is the answer (A1)
 	for _, p := range d.parts {
 		if p.Kind == Malformed {
 			p.Err.Cut = stop == Length
@@ -269,7 +272,7 @@ func (d *Decoder) halfTag(s string) (more bool) {
 	return more
 }
 
-// drop drops what comes after the verdict (B4, B5, H6), and notes a call in it.
+// drop decides B4, B5 and H6 behind the verdict: it drops what comes, and notes a call in it.
 func (d *Decoder) drop(s string) {
 	for i := 0; i < len(s) && !d.droppedCall; i++ {
 		if s[i] == '<' {
@@ -282,7 +285,7 @@ func (d *Decoder) drop(s string) {
 // maxPassed bounds the text that lost looks at (L5).
 const maxPassed = 1 << 20
 
-// emit passes text on.
+// emit passes text on. It decides A5: what follows a wrapped answer is dropped.
 func (d *Decoder) emit(s string) {
 	if s == "" {
 		return
@@ -312,7 +315,7 @@ func (d *Decoder) emitThought(s string) {
 	d.parts = append(d.parts, Part{Kind: Thought, Text: s})
 }
 
-// fail gives the verdict that the reply is malformed: no later block is looked at (B5).
+// fail gives the verdict that the reply is malformed. It decides B5: no later block is looked at.
 func (d *Decoder) fail(err *FormatError) {
 	d.parts = append(d.parts, Part{Kind: Malformed, Err: err})
 	d.mode = done
@@ -391,8 +394,8 @@ func (d *Decoder) mayBegin(c byte) bool {
 	return c == '{' || c == '[' || c < utf8.RuneSelf && isWord(c) && !isDigit(c)
 }
 
-// pushText passes on text (T2) up to what changes the mode, and returns what comes
-// after it.
+// pushText passes on text up to what changes the mode, and returns what comes after it. In text
+// it decides T2 and T10: what is passed on at once, what is held back and what is dropped.
 func (d *Decoder) pushText(s string) (rest string) {
 	if d.pend != "" { // no more of s than it can take to decide
 		n := min(len(s), maxTag)
@@ -410,7 +413,7 @@ func (d *Decoder) pushText(s string) (rest string) {
 			d.off += int64(len(bom))
 			return after
 		}
-		if begun, more := d.prefilled(s); begun { // D21
+		if begun, more := d.prefilled(s); begun { // D21: the prompt ended with <|channel|>
 			d.off -= int64(len(channelToken))
 			return channelToken + s
 		} else if more {
@@ -446,12 +449,12 @@ func (d *Decoder) pushText(s string) (rest string) {
 		switch c := s[i]; {
 		case c == '<' && (!plain(s[i:]) || d.mode == inText && d.initials[s[i+1]]):
 			m, more = d.matchTag(s[i:])
-		case c == ']' && !d.line.filled:
+		case c == ']' && !d.line.filled: // T14: at a line start only
 			if m, more = matchToken(s[i:]); m.tag == turnEnd {
 				m, more = d.matchTag(s[i:])
 			}
 		case c == '[' || c == 0xe2:
-			if m, more = matchToken(s[i:]); d.line.filled && (m.tag == thinkClose || m.kind == "[INST]") {
+			if m, more = matchToken(s[i:]); d.line.filled && (m.tag == thinkClose || m.kind == "[INST]") { // H5, T14
 				m = mark{}
 			}
 		}
@@ -460,7 +463,7 @@ func (d *Decoder) pushText(s string) (rest string) {
 			form, more = d.begins(s[i:], d.off+int64(i-start))
 		}
 		switch {
-		case more:
+		case more: // T2: held back
 			d.emit(s[start:i])
 			d.pend = s[i:]
 			return ""
@@ -491,8 +494,8 @@ func (d *Decoder) step(c byte, end int) {
 	}
 }
 
-// matchTag reads the tag at the beginning of s, or the element of a tool. A
-// header of the harmony format is read whole, and the role whose turn begins.
+// matchTag reads the tag at the beginning of s, or the element of a tool. A header of the
+// harmony format is read whole. It decides T14 where a role follows: whose turn begins.
 func (d *Decoder) matchTag(s string) (m mark, more bool) {
 	m, more = matchTag(s)
 	switch m.tag {
@@ -506,7 +509,7 @@ func (d *Decoder) matchTag(s string) (m mark, more bool) {
 			m.tag = noTag
 		}
 	case turnEnd, delimiter:
-		if after := s[m.n:]; m.kind == endToken && !d.harmony { // D21
+		if after := s[m.n:]; m.kind == endToken && !d.harmony { // D21: before <|start|>, with no header before it
 			if strings.HasPrefix(after, startToken) {
 				m.tag = thinkClose
 			}
@@ -515,7 +518,7 @@ func (d *Decoder) matchTag(s string) (m mark, more bool) {
 		if foreign, begins := turns[m.kind]; foreign || !begins {
 			break
 		}
-		word := strings.TrimLeft(s[m.n:min(len(s), maxTag)], " \t\r\n<|") // T14
+		word := strings.TrimLeft(s[m.n:min(len(s), maxTag)], " \t\r\n<|") // T14, D9: the role, if one follows
 		n := pathLen(word)
 		if n == len(word) && len(s) < maxTag {
 			return mark{}, true
@@ -538,17 +541,17 @@ func (d *Decoder) matchTag(s string) (m mark, more bool) {
 }
 
 // begins finds out whether s, at the start of a line, begins a call without tags, as a
-// dialect says.
+// dialect says. With Decoder.bare it decides D13: in a fence that is the whole reply, too.
 // more means that the next bytes decide.
 func (d *Decoder) begins(s string, at int64) (form *dialect, more bool) {
-	// The start of a fence that starts the reply counts as that of the reply (D13).
+	// The start of a fence that starts the reply counts as that of the reply.
 	first := !d.line.seen || d.line.fence > 0 && !d.line.fenceLead && !d.line.fenceFull && !d.line.fenceHead
 	if d.anyTool || d.line.literal() || d.line.fence > 0 && !first {
 		return nil, false
 	}
 	for _, dialect := range []*dialect{action, bare} {
 		ok, partly := dialect.opens(d, s, first)
-		if ok && d.tries.take(int(at)) {
+		if ok && d.tries.take(int(at)) { // L5
 			return dialect, false
 		}
 		more = more || partly
@@ -570,9 +573,9 @@ func (d *Decoder) again(rest, s string, n int) string {
 	return s[n:]
 }
 
-// onTag decides what a tag does, where s begins with it and before is the text
-// in front of it that was not yet passed on. It returns how much of s it took,
-// or -1 if the tag is only text.
+// onTag decides what a tag does: A2, A3, A4, A6, D9, H5, T7, T11, and the tags of B19 and D20.
+// s begins with the tag, and before is the text in front of it that was not yet passed on.
+// It returns how much of s it took, or -1 if the tag is only text.
 func (d *Decoder) onTag(m mark, s, before string) (taken int) {
 	const literal = -1
 	enter := func(to mode) int {
@@ -587,10 +590,10 @@ func (d *Decoder) onTag(m mark, s, before string) (taken int) {
 	}
 	fenced := d.line.fence > 0
 	switch {
-	case !fenced && m.tag == exampleClose && d.line.example == m.kind[1:]:
+	case !fenced && m.tag == exampleClose && d.line.example == m.kind[1:]: // T11: the element's end
 		d.line.example = ""
 		return literal
-	case d.line.literal():
+	case d.line.literal(): // T5, T6, T7, T11, T13
 		return literal
 	case m.tag == struck:
 		d.strikethrough = true
@@ -600,7 +603,7 @@ func (d *Decoder) onTag(m mark, s, before string) (taken int) {
 			d.shownAt = d.passed.n + len(before) + m.n
 		}
 		return literal
-	case m.tag == ownTurn:
+	case m.tag == ownTurn: // T14: the header of the model's own turn
 		return skip(inText)
 	case m.tag == turnEnd && !fenced:
 		return d.turnEnds(m, skip)
@@ -620,12 +623,12 @@ func (d *Decoder) onTag(m mark, s, before string) (taken int) {
 			d.fail(&FormatError{Reason: CallAfterAnswer, Offset: d.off})
 			return m.n
 		}
-	case m.tag == toolOpen, m.tag == tokenOpen, m.tag == delimiter && !d.line.filled && !fenced: // D9, D20: opens says of which
+	case m.tag == toolOpen, m.tag == tokenOpen, m.tag == delimiter && !d.line.filled && !fenced: // D9, D20; B8: see opens
 		enter(inText)
 		d.hold(dialectOf[m.kind], m)
 		return 0
-	case fenced:
-	case m.tag == channel:
+	case fenced: // T8: other tags are text there
+	case m.tag == channel: // D21
 		skip(inText)
 		d.message(s)
 		return m.n
@@ -636,12 +639,12 @@ func (d *Decoder) onTag(m mark, s, before string) (taken int) {
 	case m.tag == thinkOpen:
 		skip(inThought)
 		d.thinking = thought{depth: 1, first: s[0]}
-		if d.line.filled { // H7
+		if d.line.filled { // H7: it began in the middle of a line
 			d.thinking.mid = s[:m.n]
 		}
 		return m.n
 	case d.line.filled && (m.tag != answerOpen || d.line.last != ':'): // A2, A3; "The answer: <final_answer>"
-	case m.tag == observationOpen: // B19
+	case m.tag == observationOpen: // B19: a tag or a token at a line start
 		enter(done)
 		d.failInvented()
 		return m.n
@@ -658,8 +661,8 @@ func (d *Decoder) beginAnswer() {
 	d.text, d.answered, d.line = false, true, line{}
 }
 
-// turnEnds ends the reply at a token that ends the model's turn, or begins
-// somebody else's (T14).
+// turnEnds decides T14: a token that ends the model's turn, or begins somebody else's, ends the
+// reply. At the start of the reply it is dropped.
 func (d *Decoder) turnEnds(m mark, skip func(mode) int) (taken int) {
 	mode := d.mode
 	switch {
@@ -667,7 +670,7 @@ func (d *Decoder) turnEnds(m mark, skip func(mode) int) (taken int) {
 		return -1
 	case ownTurns[m.kind] && !d.line.seen:
 		return skip(inText)
-	case d.harmony && m.kind == endToken: // it ends a message
+	case d.harmony && m.kind == endToken: // D21: it ends the message only
 		return skip(mode)
 	}
 	skip(mode)
@@ -678,13 +681,14 @@ func (d *Decoder) turnEnds(m mark, skip func(mode) int) (taken int) {
 	return m.n
 }
 
-// message begins a message of the harmony format (D21).
+// message begins a message of the harmony format. It decides D21: what a channel and a
+// recipient make of the message.
 func (d *Decoder) message(s string) {
 	begun := d.harmony
 	d.harmony = true
 	ch, recipient, n, _ := d.header(s)
 	switch {
-	case ch == "other": // the result of a call, made up
+	case ch == "other": // D21, B19: another role's header
 		d.failInvented()
 	case recipient != "":
 		d.off -= int64(n)
@@ -717,16 +721,16 @@ func (t *thought) openQuote(s string) byte {
 }
 
 // quotes reports whether a thought quotes a header that comes behind before, or, directly
-// behind an opening mark, a token that ends messages: a mark that never closes is no reason
-// to miss the end.
+// behind an opening mark, a token that ends messages (D21): a mark that never closes is no
+// reason to miss the end.
 func (t *thought) quotes(before string, m mark) bool {
 	quote := t.openQuote(before)
 	return quote != 0 && (m.tag == channel || strings.HasSuffix(string(t.last)+before, string(quote)))
 }
 
-// pushThought passes on thought up to its closing tag (H1); no call is looked for
-// in it (H2), but by unclosedThought. Tags of thought in it nest, but for one that is
-// quoted as code.
+// pushThought passes on thought up to its closing tag. It decides H1, H2 and H3: tags of
+// thought nest, but for one that is quoted as code, each closes the others, and no call is
+// looked for, but by unclosedThought.
 func (d *Decoder) pushThought(s string) (rest string) {
 	if d.pend != "" {
 		s, d.pend = d.pend+s, ""
@@ -749,13 +753,13 @@ func (d *Decoder) pushThought(s string) (rest string) {
 			last = s[i-1]
 		}
 		switch {
-		case d.thinking.messages && (m.tag == channel || m.tag == turnEnd) && d.thinking.quotes(s[:i], m):
+		case d.thinking.messages && (m.tag == channel || m.tag == turnEnd) && d.thinking.quotes(s[:i], m): // D21
 			d.emitThought(s[:i+m.n])
 			s, i = s[i+m.n:], -1
 			continue
 		case d.thinking.messages && m.tag == channel:
 			m.n, d.thinking.depth = 0, 0
-		case d.thinking.messages && m.tag == turnEnd, m.tag == thinkClose && !d.thinking.messages: // H1, H3: each closes the others
+		case d.thinking.messages && m.tag == turnEnd, m.tag == thinkClose && !d.thinking.messages: // D21; H1, H3
 			d.thinking.depth--
 		case m.tag == thinkOpen && !d.thinking.messages && last != '`':
 			d.thinking.depth++

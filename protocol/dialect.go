@@ -11,8 +11,8 @@ import (
 // one place (block.go), since models mix the forms.
 type dialect struct {
 	name   string
-	tags   []string // the elements that open it, folded (T3)
-	tokens []string // the control tokens that do (T4)
+	tags   []string // the elements that open it, folded
+	tokens []string // the control tokens that do
 	// opens reports whether s, at the start of a line, opens it. first says that
 	// only white space, or the head of a fence, precedes it. more means that the
 	// next bytes decide.
@@ -37,19 +37,19 @@ const imStart = "<|im_start|>"
 // dialects is the table of all forms that are read. The order of those without
 // tags is that in which they are tried.
 var dialects = []*dialect{
-	{name: "mylm", tags: []string{"toolcode"}},                         // B1
+	{name: "mylm", tags: []string{"toolcode"}},                         // B1: the house form
 	{name: "tool_call", tags: []string{"toolcall", "longcattoolcall"}}, // D1
-	{name: "tool_calls", tags: []string{"toolcalls"}},
-	{name: "function_call", tags: []string{"functioncall"}},
-	{name: "function_calls", tags: []string{"functioncalls"}},
-	{name: "function", tags: []string{"function"}}, // D6
-	{name: "invoke", tags: []string{"invoke"}},     // D7
-	// D20; D9 is about imStart.
+	{name: "tool_calls", tags: []string{"toolcalls"}},                  // D1, D4
+	{name: "function_call", tags: []string{"functioncall"}},            // D1
+	{name: "function_calls", tags: []string{"functioncalls"}},          // D1, D4
+	{name: "function", tags: []string{"function"}},                     // D6
+	{name: "invoke", tags: []string{"invoke"}},                         // D7
+	// The tokens of D20; imStart is D9's.
 	{name: "delimiter", tokens: []string{imStart, "<|python_tag|>", "<|python_start|>", "<|tool_call|>", "<|tool_call_start|>", "<|action_start|>", "<|START_ACTION|>", "<|tools_prefix|>"}},
 	{name: "mistral", tokens: []string{"[TOOL_CALLS]"}},
 	{name: "kimi", tokens: []string{"<|tool_calls_section_begin|>", "<|tool_call_begin|>"}},
 	{name: "deepseek", tokens: []string{"<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<｜tool_calls_begin｜>", "<｜tool_call_begin｜>"}},
-	harmony, element, action, bare, // D21, D19, D17, D10
+	harmony, element, action, bare,
 }
 
 // dialectOf is the dialect that a tag or token opens.
@@ -90,14 +90,14 @@ func fold(name string) string {
 	}, name)
 }
 
-// namespaces are what models put before a tool's name, with a dot (N3).
+// namespaces are what models put before a tool's name, with a dot.
 var namespaces = []string{"functions.", "function.", "tools.", "tool.", "default_api.", "tool_code."}
 
 const namespaceInitials = "ftd"
 
-// declared finds the tool that a name refers to: the same name (N1), else one
-// that is equal after folding case and separators (N2), or a known namespace (N3), if
-// there is only one. A near miss is never taken (N5).
+// declared finds the tool that a name refers to. It decides N1, N2, N3 and N5: the same name,
+// else one that is equal after folding case and separators, else one without a known
+// namespace, if there is only one. A near miss is never taken.
 func (d *Decoder) declared(name string) (tool string, known bool) {
 	if d.anyTool {
 		return name, true
@@ -105,7 +105,7 @@ func (d *Decoder) declared(name string) (tool string, known bool) {
 	if !d.mayBeName(name) {
 		return name, false
 	}
-	if _, ok := d.opts.Tools.Schema(name); ok {
+	if _, ok := d.opts.Tools.Schema(name); ok { // N1
 		return name, true
 	}
 	if d.folded == nil {
@@ -120,7 +120,7 @@ func (d *Decoder) declared(name string) (tool string, known bool) {
 			bare = after
 		}
 	}
-	for _, want := range []string{fold(name), fold(bare)} {
+	for _, want := range []string{fold(name), fold(bare)} { // N2, N3
 		if hits := d.folded[want]; want != "" && len(hits) > 0 {
 			if len(hits) == 1 {
 				return hits[0], true
@@ -128,7 +128,7 @@ func (d *Decoder) declared(name string) (tool string, known bool) {
 			break
 		}
 	}
-	return name, false
+	return name, false // N5
 }
 
 // stands reports whether a word is the name of a tool and no word of prose.
@@ -141,7 +141,7 @@ func (d *Decoder) mayBeName(name string) bool {
 	return name != "" && (d.initials[name[0]] || !isWord(name[0]) || name[0] >= utf8.RuneSelf || strings.IndexByte(namespaceInitials, name[0]) >= 0)
 }
 
-// tidyName takes from a name what models put around it (N4).
+// tidyName decides N4: it takes from a name what models put around it.
 func tidyName(name string) string {
 	name = strings.Trim(strings.TrimSpace(name), "`'\"*")
 	name = strings.TrimSuffix(name, "()")
@@ -151,16 +151,16 @@ func tidyName(name string) string {
 // actionLabel begins a call in the format of ReAct, on a line of its own.
 const actionLabel = "Action:"
 
-// action is that format (D17): Action: and a name with Action Input: and an
-// object on the next line, or Action: and a call in another form, as smolagents
-// and LangChain write it.
+// action is that format: Action: and a name with Action Input: and an object on the next
+// line, or Action: and a call in another form, as smolagents and LangChain write it.
 var action = &dialect{name: "action"}
 
+// opensAction reports whether a line begins with it (D17).
 func opensAction(_ *Decoder, s string, _ bool) (ok, more bool) {
 	return strings.HasPrefix(s, actionLabel), strings.HasPrefix(actionLabel, s)
 }
 
-// action reads such a call (D17).
+// action reads such a call. It decides D17; what may follow the call, Decoder.bare decides.
 func (x *resolver) action() {
 	x.pos = len(actionLabel)
 	head, tail, _ := strings.Cut(x.rest(), "\n")

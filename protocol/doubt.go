@@ -6,7 +6,7 @@ import (
 )
 
 // doubt is a place in the text at which a call may have begun in a form that is not
-// read (A8), and what decides whether it has.
+// read, and what decides whether it has.
 type doubt struct {
 	next     int // the first of callStarts that is not decided
 	open     bool

@@ -10,13 +10,13 @@ import (
 	"unicode/utf8"
 )
 
-// EncodeCall writes a call in mylm's own form (B1, E1), as the model is asked to write
+// EncodeCall decides E1: it writes a call in mylm's own form, as the model is asked to write
 // it. args must be a JSON object.
 func EncodeCall(name string, args json.RawMessage) string {
 	return fmt.Sprintf("<tool_code>\n<name>%s</name>\n<parameters>%s</parameters>\n</tool_code>", name, args)
 }
 
-// EncodeObservation writes the result of a call for the model (E3):
+// EncodeObservation writes the result of a call for the model. It decides E3:
 // "[name] Success:" and the output on the lines below it, or "[name] Error:"
 // and the message. Tags in the body are neutralised, so that no output can
 // close the observation, open a call or forge an answer.
@@ -34,8 +34,8 @@ func EncodeObservation(name string, success bool, body string) string {
 	return "<observation>\n[" + Neutralise(name) + "] " + head + Neutralise(body) + "\n</observation>"
 }
 
-// guarded lists the tags that mean something to a decoder or to a chat
-// template, folded: letters and digits only, in lower case.
+// guarded lists the tags that mean something to a decoder or to a chat template, those of E4,
+// folded: letters and digits only, in lower case.
 var guarded = sync.OnceValue(func() map[string]bool {
 	m := map[string]bool{"tooldefinitions": true, "startofturn": true, "endofturn": true, "turn": true, "s": true, "bos": true, "eos": true, "sop": true, "eop": true, "inst": true, "sys": true}
 	for name, t := range tagNames {
@@ -55,14 +55,14 @@ var guarded = sync.OnceValue(func() map[string]bool {
 // invisible characters do not count.
 const maxGuarded = 32
 
-// Neutralise makes text safe to show to a model as data (E4): every tag in it that
-// a decoder or a chat template would act on gets a backslash behind its <, with
-// it every control token of the form <|name|> or [INST], and every line that
-// begins a call without tags. Case, spacing, character references for < and
-// invisible characters make no difference (E5). The text stays readable, and what
-// holds nothing of the kind comes back unchanged (E6).
+// Neutralise makes text safe to show to a model as data. It decides E4 and E6: every tag in it
+// that a decoder or a chat template would act on gets a backslash behind its <, with it every
+// control token of the form <|name|> or [INST], and every line that begins a call without tags.
+// Case, spacing, character references for < and invisible characters make no difference, as
+// opener and isGuarded decide. The text stays readable, and what holds nothing of the kind comes
+// back unchanged.
 func Neutralise(s string) string {
-	if !strings.ContainsAny(s, "<&[]") && !strings.Contains(s, "＜") && !strings.Contains(s, actionLabel) {
+	if !strings.ContainsAny(s, "<&[]") && !strings.Contains(s, "＜") && !strings.Contains(s, actionLabel) { // E6
 		return s
 	}
 	var b strings.Builder
@@ -93,20 +93,21 @@ func Neutralise(s string) string {
 		last = i
 		i++
 	}
-	if last == 0 && b.Len() == 0 {
+	if last == 0 && b.Len() == 0 { // E6
 		return s
 	}
 	b.WriteString(s[last:])
 	return b.String()
 }
 
-// bracketToken is a control token in brackets, of Mistral's templates, EXAONE's or
-// MiniMax's.
+// bracketToken is a control token in brackets, of Mistral's templates, EXAONE's or MiniMax's
+// (E4).
 var bracketToken = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:\[e~\[|\]~!?b[\[\]]|\]<\]minimax|\[(/?(INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|THINK|ARGS|CALL_ID|[gs]?MASK)|\|\w+\|)\])`)
 })
 
-// opener returns the length of the < that s starts with, in any spelling (E5).
+// opener decides E5 for the <: it returns the length of the one that s starts with, in any
+// spelling.
 func opener(s string) int {
 	switch {
 	case s[0] == '<':
@@ -133,8 +134,8 @@ func opener(s string) int {
 	return 0
 }
 
-// isGuarded reports whether a guarded tag's name follows its <, with whatever
-// makes no difference in it (E5).
+// isGuarded decides E5 for the name: whether that of a guarded tag follows its <, with whatever
+// makes no difference in it.
 func isGuarded(s string) bool {
 	if controlToken(s) {
 		return true
@@ -162,7 +163,8 @@ func isGuarded(s string) bool {
 // variation selectors and the like (Unicode's Cf and Mn).
 func invisible(r rune) bool { return unicode.In(r, unicode.Cf, unicode.Mn) }
 
-// controlToken reports whether s continues a control token of a chat template, "|im_start|>", also with the full-width bars that some use.
+// controlToken reports whether s continues a control token of a chat template (E4),
+// "|im_start|>", also with the full-width bars that some use.
 func controlToken(s string) bool {
 	for _, bar := range []string{"|", "｜"} {
 		rest, ok := strings.CutPrefix(s, bar)

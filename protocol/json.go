@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// The names under which models write the parts of a call in JSON (D2), folded:
-// function_name is functionname. callKeys hold a call or a list of calls (D4).
+// The names under which models write the parts of a call in JSON, folded: function_name is
+// functionname. Those of D2; callKeys hold a call or a list of calls, as D4 has it.
 var (
 	nameKeys  = map[string]bool{"name": true, "tool": true, "toolname": true, "functionname": true, "function": true, "action": true}
 	argsKeys  = map[string]bool{"arguments": true, "parameters": true, "args": true, "params": true, "kwargs": true, "input": true, "actioninput": true, "toolinput": true, "functionargs": true}
@@ -17,7 +17,7 @@ var (
 	otherKeys = map[string]bool{"type": true, "id": true, "callid": true, "toolcallid": true, "index": true}
 )
 
-// envelope reads a call that is one JSON value, or the first of a list of them.
+// envelope reads a call that is one JSON value, or the first of a list of them (D1, D4).
 func (x *resolver) envelope() {
 	start := x.pos
 	value, missing := x.read()
@@ -44,13 +44,13 @@ func (x *resolver) named(read func()) {
 	}
 }
 
-// fromJSON finds name and arguments in a value.
+// fromJSON finds name and arguments in a value, and decides which form of D2, D4 or D5 it has.
 func (x *resolver) fromJSON(value json.RawMessage, missing, depth int) {
 	switch {
 	case value[0] == '[' && depth < 4:
 		x.fromList(split(value), missing, depth)
 		return
-	case value[0] == '"': // D14: a list of calls in strings
+	case value[0] == '"': // D14: a call in a string
 		x.fromString(text(value))
 		return
 	case value[0] != '{' || depth > 4:
@@ -58,13 +58,13 @@ func (x *resolver) fromJSON(value json.RawMessage, missing, depth int) {
 	}
 	p := x.partsOf(value)
 	switch {
-	case p.inner != nil:
+	case p.inner != nil: // D2, D4
 		x.fromInner(p, missing, depth)
-	case p.name == nil && missing == 1:
+	case p.name == nil && missing == 1: // D5
 		x.swallowed(p.args, p.rest)
-	case missing > 0:
+	case missing > 0: // V19
 		x.fail(BadJSON, "a closing brace is missing")
-	case p.name == nil && !x.fromKey(p):
+	case p.name == nil && !x.fromKey(p): // B21
 		x.fail(NoName, "the call names no tool")
 	case p.name != nil:
 		x.fromParts(p)
@@ -85,7 +85,7 @@ func (x *resolver) fromKey(p parts) bool {
 	return true
 }
 
-// fromList takes the first of a list of calls (D4).
+// fromList decides D4: it takes the first of a list of calls.
 func (x *resolver) fromList(list []member, missing, depth int) {
 	if len(list) == 0 {
 		x.fail(NoName, "the list of calls is empty")
@@ -97,7 +97,7 @@ func (x *resolver) fromList(list []member, missing, depth int) {
 	}
 }
 
-// fromString reads a call of Python that is written in a string.
+// fromString reads a call of Python that is written in a string (D14).
 func (x *resolver) fromString(s string) {
 	y := &resolver{d: x.d, dialect: x.dialect, cursor: cursor{src: strings.TrimSpace(s)}, closed: true, bare: true}
 	if err := try(y.python); err != nil || !blank(strings.Trim(y.rest(), ";")) {
@@ -116,13 +116,15 @@ type parts struct {
 	rest       []member
 }
 
+// partsOf decides D2: which members of an object are the name and the arguments, or hold a call
+// (D4), and which are left out.
 func (x *resolver) partsOf(object json.RawMessage) (p parts) {
 	for _, m := range split(object) {
 		switch key := fold(m.key); {
 		case (callKeys[key] || key == "function" && m.value[0] == '{') && p.inner == nil:
 			p.inner = m.value
 		case callKeys[key]:
-			x.fail(Ambiguous, "two calls are in one object") // D4
+			x.fail(Ambiguous, "two calls are in one object") // D4: refused
 		case nameKeys[key] && m.value[0] == '"' && p.name == nil:
 			p.name = m.value
 		case argsKeys[key] && p.args == nil:
@@ -136,8 +138,8 @@ func (x *resolver) partsOf(object json.RawMessage) (p parts) {
 	return p
 }
 
-// fromInner reads a call that is a member of its own. What an API writes beside
-// it is known; anything else is refused (P14).
+// fromInner reads a call that is a member of its own. It decides what of D2 and P14 may stand
+// beside it: what an API writes there; anything else is refused.
 func (x *resolver) fromInner(p parts, missing, depth int) {
 	if p.name != nil || p.args != nil {
 		x.fail(Ambiguous, "a name or arguments are beside the call")
@@ -150,13 +152,13 @@ func (x *resolver) fromInner(p parts, missing, depth int) {
 	}
 }
 
-// fromParts reads a call whose name is in the object, with its arguments or, if it has
-// no member for them, the rest of the object (D3). Of members beside both it drops none
-// that may be a part of the call (P14).
+// fromParts reads a call whose name is in the object. It decides D3: its arguments are their
+// member or, if there is none, the rest of the object; for P14, that no member is dropped that
+// may be a part of the call; and for D4, that the definition of a tool is no call.
 func (x *resolver) fromParts(p parts) {
 	x.name = text(p.name)
 	args, rest, described := p.args, p.rest, false
-	if args != nil && args[0] != '{' && x.property(p.argsKey) != nil { // an argument of that name (D3)
+	if args != nil && args[0] != '{' && x.property(p.argsKey) != nil { // D3: an argument of that name
 		rest, args = append(rest, member{p.argsKey, args}), nil
 	}
 	for _, m := range p.aside {
@@ -168,22 +170,22 @@ func (x *resolver) fromParts(p parts) {
 	}
 	switch {
 	case described && (args == nil || args[0] != '{'),
-		hasMember(args, "properties") && (described || hasMember(args, "type")) && x.property("properties") == nil: // D4
-		x.name = ""
+		hasMember(args, "properties") && (described || hasMember(args, "type")) && x.property("properties") == nil:
+		x.name = "" // D4: a definition
 		x.fail(NoName, "it is the definition of a tool")
-	case args == nil:
+	case args == nil: // D3: the rest
 		if s, _ := x.d.opts.Tools.Schema(x.tool()); len(rest) > 0 && s != nil && s.Properties != nil && len(s.Properties) == 0 {
 			x.fail(Ambiguous, "%q is beside the name of a tool without arguments", rest[0].key)
 		}
 		args = join(rest)
-	case len(rest) > 0:
+	case len(rest) > 0: // D3, P14
 		x.fail(Ambiguous, "%q is beside the arguments", rest[0].key)
 	}
 	x.take(args)
 }
 
-// isMeta reports whether a member is what APIs write beside the arguments of
-// every call: "type": "function", "id": "call_…" (P14).
+// isMeta reports whether a member is what APIs write beside the arguments of every call, the
+// exception in P14: "type": "function", "id": "call_…".
 func isMeta(m member) bool {
 	return otherKeys[fold(m.key)] && slices.ContainsFunc([]string{"function", "tool", "call", "chatcmpl"}, func(p string) bool { return strings.HasPrefix(text(m.value), p) })
 }
@@ -193,29 +195,29 @@ func hasMember(value json.RawMessage, name string) bool {
 	return slices.ContainsFunc(split(value), func(m member) bool { return fold(m.key) == fold(name) })
 }
 
-// take sets the arguments: an object (B1), nothing (P2), or a string that holds an
-// object (P10). Anything else is refused (P12).
+// take sets the arguments. It decides P2, P10 and P12: an object, null, or a string that holds
+// an object; anything else is refused.
 func (x *resolver) take(args json.RawMessage) {
 	switch args[0] {
 	case '{':
 		x.args = args
 		return
-	case 'n':
+	case 'n': // P2
 		x.args = json.RawMessage("{}")
 		return
 	case '"':
 		y := &resolver{d: x.d, cursor: cursor{src: text(args)}}
 		if err := try(func() { x.args, _ = y.read() }); err == nil && x.args[0] == '{' && blank(y.rest()) {
-			x.repair("stringified_arguments", x.pos)
+			x.repair("stringified_arguments", x.pos) // P10
 			x.repairs = append(x.repairs, y.repairs...)
 			return
 		}
 	}
-	x.fail(NotObject, "the arguments must be one JSON object")
+	x.fail(NotObject, "the arguments must be one JSON object") // P12
 }
 
-// swallowed reads {"arguments": {…, "name": "tool"} with the brace between
-// missing: the last member is the name, if it is that of a tool (D5).
+// swallowed decides D5: in {"arguments": {…, "name": "tool"} with the brace between missing, the
+// last member is the name, if it is that of a tool.
 func (x *resolver) swallowed(args json.RawMessage, rest []member) {
 	ms := split(args)
 	n := len(ms) - 1
@@ -243,17 +245,18 @@ var looseStart = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`([\w.-]+)\s*:\s*(?:["']?([\w.-]+)["']?|(\{))?`)
 })
 
-// object is an object at a place, up to a blank line; tool is what it names.
+// object decides A8 and B19 for an object at a place, up to a blank line: a call, of the tool that
+// it names, or the message of a result.
 func (f *finder) object(s string, at int) guess {
 	const blankLine = "\n\n"
-	if !f.shown && f.d.isMessage(s[:min(len(s), maxTag)]) {
+	if !f.shown && f.d.isMessage(s[:min(len(s), maxTag)]) { // B19
 		return guess{is: isOpen, invented: true}
 	}
 	if f.streams && !strings.Contains(s, blankLine) {
 		return guess{is: isOpen, at: at, until: blankLine}
 	}
 	g := found(f.inObject(s))
-	if g.tool == "" && !f.d.opts.Told && nameAndArgs().MatchString(s) { // of an unknown tool (D18)
+	if g.tool == "" && !f.d.opts.Told && nameAndArgs().MatchString(s) { // A8: of any tool, at the end of the reply
 		x := &resolver{d: f.d, dialect: bare, cursor: cursor{src: f.within(s, maxPassed)}, bare: true}
 		call, err := x.call()
 		switch f.spent += x.pos; {
@@ -268,9 +271,8 @@ func (f *finder) object(s string, at int) guess {
 	return g
 }
 
-// inObject returns the tool that an object, or the first of a list, names: under a
-// name of D2 with an object beside it, or as the key of one. A definition of a
-// tool names none.
+// inObject returns the tool that an object, or the first of a list, names (A8): under one of
+// nameKeys with an object beside it, or as the key of one. A definition of a tool names none.
 func (f *finder) inObject(s string) (tool string) {
 	s, _, _ = strings.Cut(f.ahead(s, 1<<16), "\n\n")
 	args, echo, called := false, false, ""
@@ -313,8 +315,8 @@ var echoed = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`"properties"\s*:\s*\{\s*"[\w-]+"\s*:\s*[^{\s]`)
 })
 
-// wrapped reports whether a call that an object holds is one part of it among others, as
-// in a request of a protocol, a response or a list of messages: there it is quoted.
+// wrapped reports whether a call that an object holds is one part of it among others, as in a
+// request of a protocol, a response or a list of messages: there it is quoted, A8 says.
 func (f *finder) wrapped(s string) (is bool) {
 	x := resolver{d: f.d, dialect: bare, cursor: cursor{src: s}}
 	_ = try(func() {

@@ -3,7 +3,7 @@ package protocol
 import "strings"
 
 // line tracks the position in the line, and the code around running text. It
-// follows CommonMark (T8) as far as a stream allows: a fence opens with three or
+// follows CommonMark as far as a stream allows: a fence opens with three or
 // more backticks or tildes at the start of a line and closes with as many; an
 // inline code span ends with its line, so that one stray backtick hides nothing
 // for long.
@@ -56,7 +56,7 @@ const (
 	inItem               // nothing else came yet
 )
 
-// itemAfter is the state behind a byte that is not white space.
+// itemAfter is the state behind a byte that is not white space, for fences in lists (T8).
 func (l *line) itemAfter(c byte) itemState {
 	switch {
 	case isDigit(c) && (!l.filled || l.item == itemDigits):
@@ -94,7 +94,7 @@ func (l *line) step(c byte) {
 			l.item = inItem
 		}
 	default:
-		l.quote = l.quote || c == '>' && !l.filled
+		l.quote = l.quote || c == '>' && !l.filled // T6
 		l.stars = c == '*' && (l.stars || !l.filled)
 		l.item = l.itemAfter(c)
 		l.last = c
@@ -102,7 +102,7 @@ func (l *line) step(c byte) {
 	}
 }
 
-// inComment looks for the end of an HTML comment.
+// inComment looks for the end of an HTML comment (T7).
 func (l *line) inComment(c byte) {
 	switch {
 	case c == '-':
@@ -149,13 +149,14 @@ func (l *line) tick(c byte) {
 	l.filled, l.seen = true, true
 }
 
-// settle decides what a finished run of backticks or tildes was.
+// settle decides T5 and T8: whether a finished run of backticks or tildes opens or ends inline
+// code, or a fence.
 func (l *line) settle() {
 	n := l.run
 	l.run = 0
 	switch {
 	case n == 0:
-	case l.fenceHead && l.runChar == '`' && l.fenceChar == '`': // an opening line holds no other backtick: inline code
+	case l.fenceHead && l.runChar == '`' && l.fenceChar == '`': // T8: an opening line holds no other backtick: inline code
 		if l.inline = l.fence; l.inline == n {
 			l.inline = 0
 		}
@@ -165,28 +166,30 @@ func (l *line) settle() {
 		if l.span, l.fence = false, 0; l.runStart {
 			l.fence, l.afterSpan, l.fenceHead, l.fenceFull = n, true, true, false
 		}
-	case l.fence > 0:
+	case l.fence > 0: // T8: as many or more may close it
 		if l.runStart && l.runChar == l.fenceChar && n >= l.fence {
 			l.closing = true
 		} else {
 			l.mark()
 		}
-	case l.runStart && n >= 3:
+	case l.runStart && n >= 3: // T8: it opens a fence
 		l.fence, l.fenceChar, l.fenceLead = n, l.runChar, l.runSeen
 		l.fenceHead, l.fenceFull, l.closing = true, false, false
 	case l.runChar != '`':
-	case l.inline == 0:
+	case l.inline == 0: // T5: it opens
 		l.inline = n
-	case l.inline == n:
+	case l.inline == n: // T5: it ends
 		l.inline = 0
 	}
 }
 
+// newline ends the line, and with it inline code (T5), a fence that is closed (T8) and a
+// quotation (T6).
 func (l *line) newline() {
 	switch {
 	case l.closing:
 		l.fence, l.afterSpan = 0, false
-	case l.inline >= 3 && l.fence == 0: // Example: ```xml
+	case l.inline >= 3 && l.fence == 0: // T8: Example: ```xml
 		l.fence, l.fenceChar, l.fenceLead, l.fenceFull, l.span = l.inline, '`', true, false, true
 	}
 	l.gap = !l.filled && l.seen || l.code
@@ -197,8 +200,8 @@ func (l *line) newline() {
 // fenceMark is a line end and the least that closes the fence, or opens one like it.
 func (l *line) fenceMark() string { return "\n" + strings.Repeat(string(l.fenceChar), 3) }
 
-// indented reports whether the line is code by its indentation, as CommonMark
-// has it: four columns, behind a blank line. The first line of a reply is not.
+// indented decides T13: whether the line is code by its indentation, as CommonMark has it,
+// four columns, behind a blank line. The first line of a reply is not.
 func (l *line) indented() bool {
 	return l.code || !l.filled && l.column >= 4 && l.gap && l.seen && l.fence == 0
 }
@@ -208,8 +211,8 @@ func (l *line) indented() bool {
 // is in it.
 func (l *line) unended() bool { return l.comment || l.example != "" || l.span || l.afterSpan }
 
-// literal reports whether a tag here is only shown: in inline code (T5), a block
-// quote (T6), an HTML comment (T7), indented code (T13) or an example (T11).
+// literal decides T5, T6, T7, T11 and T13: whether a tag here is only shown, in inline code, a
+// block quote, an HTML comment, an example or indented code.
 func (l *line) literal() bool {
 	return l.inline > 0 || l.quote || l.comment || l.example != "" || l.indented()
 }

@@ -9,23 +9,23 @@ import (
 	"unicode/utf8"
 )
 
-// lost fails a reply that is about to be taken for the answer though it holds a
-// call in a form that is not read (A8): mark-up of calls, outside of what is only
-// shown, together with the name of a known tool. The model gets one correction;
-// which call was meant is not guessed.
+// lost decides A8: it fails a reply that is about to be taken for the answer though it holds a
+// call in a form that is not read: mark-up of calls, outside of what is only shown, together
+// with the name of a known tool. Which forms those are, place says. The model gets one
+// correction; which call was meant is not guessed.
 func (d *Decoder) lost() {
 	d.lookAt("", false)
 	f := finder{d: d, text: d.passed.String(), from: d.passed.from}
 	reason := UnknownForm
 	tool, at, invented := f.find(d.callStarts)
-	if invented {
+	if invented { // B19
 		d.failAt(len(f.text)-at, &FormatError{Reason: InventedObservation})
 		return
 	}
 	if m := d.mention; m.tool != "" && (tool == "" || m.at-f.from < at) {
 		tool, at = m.tool, m.at-f.from
 	}
-	if tool == "" && d.line.unended() { // what was only shown never ended
+	if tool == "" && d.line.unended() { // A8: what was only shown never ended
 		f.shown, reason = true, FencedCall
 		f.from = 0
 		tool, at, _ = f.find(callStartsOf(f.text, max(0, d.shownAt-d.passed.from)))
@@ -33,7 +33,7 @@ func (d *Decoder) lost() {
 	if tool == "" {
 		tool, at = f.only()
 		reason = UnknownForm
-	} else if strings.HasPrefix(f.text[at:], lt) {
+	} else if strings.HasPrefix(f.text[at:], lt) { // B20
 		reason = EscapedCall
 	} else if strings.HasPrefix(f.text[at:], "```") || strings.HasPrefix(f.text[at:], "~~~") {
 		reason = FencedCall
@@ -44,8 +44,8 @@ func (d *Decoder) lost() {
 	}
 }
 
-// failInvented fails a reply for the result of a call that begins behind its text. A call before
-// it, in a form that is not read, is no text either.
+// failInvented fails a reply for the result of a call that begins behind its text (B19). A call
+// before it, in a form that is not read, is no text either.
 func (d *Decoder) failInvented() {
 	f := finder{d: d, text: d.passed.String(), from: d.passed.from, resultFollows: true}
 	d.loses(0)
@@ -69,8 +69,8 @@ func (d *Decoder) loses(n int) {
 	}
 }
 
-// unclosedThought decides a reply that ends in thought. One that began in the
-// middle of a line is given back as text (H7); a call in any is malformed (H8).
+// unclosedThought decides H7 and H8 in a reply that ends in thought: one that began in the middle
+// of a line is given back as text; a call in any is malformed.
 func (d *Decoder) unclosedThought() {
 	text := d.thinking.text.String()
 	if d.thinking.mid != "" {
@@ -294,7 +294,8 @@ func (f *finder) named(s string) guess {
 	return f.soon(s, maxElem, 0)
 }
 
-// place looks at one place.
+// place decides A8 and B19 at one place, by asking who knows the forms: inMidLine, observed,
+// fenced, atLine, argumentsOf and markUp.
 func (f *finder) place(at int) (g guess) {
 	from := at
 	for from > 0 && isSpace(f.text[from-1]) && f.text[from-1] != '\n' {
@@ -349,7 +350,8 @@ func bulleted(s string) (rest string) {
 	return rest
 }
 
-// atLine is what begins at the start of a line, behind such marks.
+// atLine decides A8, B19 and B20 at the start of a line, behind such marks, by asking object,
+// observed, behindLabel, call and step.
 func (f *finder) atLine(s string) guess {
 	rest := bulleted(s)
 	bullet := len(rest) < len(s)
@@ -368,7 +370,7 @@ func (f *finder) atLine(s string) guess {
 			switch m, _ := matchTag("<" + name + ">"); {
 			case m.tag == toolOpen:
 				return f.named(rest)
-			case m.tag == observationOpen && !f.shown:
+			case m.tag == observationOpen && !f.shown: // B19: an escaped tag
 				return guess{is: isOpen, invented: true}
 			}
 		case escaped, strings.HasPrefix(lt, rest):
@@ -430,7 +432,7 @@ var lineForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(head + `(?:([\w.\\-]+)(?:` + args + `)|([\w.\\-]*)(?:[ *\x60\ra-z]|<\|[a-z]*\|?>?)*$)`)
 })
 
-// behindLabel is a call behind words or a token at the start of a line.
+// behindLabel decides A8 for a call behind words or a token at the start of a line.
 func (f *finder) behindLabel(head, rest string, skipped int) guess {
 	if strings.IndexByte(head, '{') > 0 {
 		if label := len(objectLabel().FindString(head)); strings.HasPrefix(rest[label:], "{") {
@@ -457,9 +459,9 @@ func (f *finder) behindLabel(head, rest string, skipped int) guess {
 	return guess{}
 }
 
-// call is what s begins, a call of a tool: its name and literal arguments in
-// parentheses, brackets or an object, and nothing behind them on the line but, in a
-// list, other calls.
+// call decides A8 for a call that s begins: the name of a tool and literal arguments in
+// parentheses, brackets or an object, and nothing behind them on the line but, in a list, other
+// calls; and for methods and functions that call a tool.
 func (f *finder) call(s string, bullet, list bool) guess {
 	s = strings.TrimPrefix(trimSpace(strings.TrimPrefix(s, "$")), "print(")
 	n := pathLen(s)
@@ -557,8 +559,8 @@ var beforeArgs = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("^(?::[0-9]+)?(?:<\\|[a-z_]+\\|>|\\[ARGS\\])?[*`_ :]*(?:\r?\n)?")
 })
 
-// markUp is what a < begins: an element that is named like a tool, one that names
-// one, or a control token before its name.
+// markUp decides A8 and B19 for what a < begins: an element that is named like a tool, one that
+// names one, or a control token before its name; and the element of a result.
 func (f *finder) markUp(s string, start bool) guess {
 	if !start && !f.shown && !f.d.mayName(s) {
 		return guess{}
@@ -575,7 +577,7 @@ func (f *finder) markUp(s string, start bool) guess {
 		return f.soon(s, 2*maxGuarded, 0)
 	case m.tag == toolOpen && ok && !e.closing: // in the middle of a line: words follow
 		return f.mentioned(s[e.n:], m)
-	case m.tag == observationOpen && ok && !e.closing && !f.shown:
+	case m.tag == observationOpen && ok && !e.closing && !f.shown: // B19
 		return f.result(s[e.n:])
 	case f.streams && !ok && strings.IndexByte(s[:min(len(s), maxElem)], '>') < 0:
 		if f.mayBeElement(trimSpace(s[1:]), start) {
@@ -585,7 +587,7 @@ func (f *finder) markUp(s string, start bool) guess {
 	case !ok, e.closing, m.tag != noTag:
 		return guess{}
 	}
-	if start && !f.shown && f.d.isResult(e) {
+	if start && !f.shown && f.d.isResult(e) { // B19
 		return guess{is: isOpen, invented: true}
 	}
 	tool, known := f.d.declared(e.name)
@@ -741,11 +743,10 @@ func (f *finder) onlyCode() string {
 	return code
 }
 
-// only returns the tool that a reply calls which is a call in inline code and nothing else;
-// or the one tool that there is, if the reply is a thought and an action
-// that names none, or the tool takes one text and the reply ends in its one fence
-// behind prose: that is how agents with nothing but a shell have models write
-// commands.
+// only decides A8 for a whole reply: it returns the tool that a reply calls which is a call in
+// inline code and nothing else; or the one tool that there is, if the reply is a thought and an
+// action that names none, or the tool takes one text and the reply ends in its one fence behind
+// prose: that is how agents with nothing but a shell have models write commands.
 func (f *finder) only() (tool string, at int) {
 	const fence = "\n```"
 	names := f.d.opts.Tools.Names()

@@ -24,7 +24,7 @@ func (d *Decoder) PushCall(name, args string) []Part {
 	case inThought:
 		d.emitThought(pend)
 		d.native(name, args)
-	case inAnswer, afterward: // A6
+	case inAnswer, afterward: // A6: a server's call
 		d.emit(pend)
 		d.fail(&FormatError{Reason: CallAfterAnswer, Offset: d.off, Tool: tidyName(name), Raw: EncodeCall(name, []byte(args))})
 	default:
@@ -37,7 +37,7 @@ func (d *Decoder) PushCall(name, args string) []Part {
 // native reads a call of the server's.
 func (d *Decoder) native(name, args string) {
 	raw := EncodeCall(name, []byte(args))
-	if len(args) > d.opts.MaxArgs { // L1
+	if len(args) > d.opts.MaxArgs { // L1: of a server's call
 		d.fail(&FormatError{Reason: TooLarge, Offset: d.off, Detail: "the call is longer than the limit", Tool: tidyName(name), Raw: raw[:d.opts.MaxArgs]})
 		return
 	}

@@ -143,14 +143,14 @@ type Options struct {
 	// FencedCall and no Raw: its next reply is the answer, if it is no call.
 	Insisted bool
 	// Told is set if the model's last reply was corrected, so that it knows how calls and
-	// examples of them are written: what may well be an example is one then (A8, B19, D18).
+	// examples of them are written: what may well be an example is one then.
 	Told bool
-	// Reports is set if a label of a result in words is prose (B19): the conversation holds
+	// Reports is set if a label of a result in words is prose: the conversation holds
 	// the result of a call, which the reply may report with it, and the model's last reply
 	// was corrected, so that it knows how such a label is read.
 	Reports bool
-	// Last is set if a reply that a limit cuts is not continued: what A8 and B19 find in it
-	// counts as in one that ended by itself.
+	// Last is set if a reply that a limit cuts is not continued: a call in a form that is not
+	// read, or a result that was made up, counts in it as in one that ended by itself.
 	Last bool
 	// MaxArgs bounds a call in bytes. Zero: 16 MiB.
 	MaxArgs int

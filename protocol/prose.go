@@ -44,9 +44,9 @@ const punctuation = " \t*_`~\"'!:;,.…>])}\r"
 // endTokens are tags and tokens in brackets, as may come behind one too.
 var endTokens = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[/?(?:[A-Z_]+|tool_calls?)\]|<[^<>]*>`) })
 
-// inMidLine is a { or ( in the middle of a line: an object that names a tool, or one
-// that is behind the name of a tool whose argument it begins with; or the arguments of a
-// call of Python.
+// inMidLine decides A8 for a { or ( in the middle of a line: an object that names a tool, or one
+// that is behind the name of a tool whose argument it begins with; or the arguments of a call
+// of Python.
 func (f *finder) inMidLine(at int) (g guess) {
 	s, before := f.text[at:], f.text[:at]
 	_, known := f.d.toolBefore(before)
@@ -127,9 +127,9 @@ var firstKey = sync.OnceValue(func() *regexp.Regexp {
 // announced is how much is looked at of what comes before arguments, in bytes.
 const announced = 120
 
-// argumentsOf returns the tool whose arguments an object is: one that declares the first
-// of them and is named before it on its line, or ends a line shortly before. There a name
-// that may be any word has to stand out.
+// argumentsOf decides A8 for an object of arguments: it returns the tool that declares the first
+// of them and is named before it on its line, or ends a line shortly before. There a name that
+// may be any word has to stand out.
 func (f *finder) argumentsOf(object, before string) (tool string) {
 	m := firstKey().FindStringSubmatch(object[:min(len(object), maxTag)])
 	before = before[max(0, len(before)-announced):]
@@ -182,9 +182,9 @@ var (
 // codeTag opens what is shown as code, alone on its line, as smolagents has it.
 var codeTag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?i:<code>)[ \t\r]*\n`) })
 
-// fenced is a fence at a place, or <code> alone on its line: one that says that it holds a
-// call, or that holds nothing but one and ends the reply. With a result behind it, that one
-// was made up (invented). A fence that words follow is an example.
+// fenced decides A8 and B19 for a fence at a place, or <code> alone on its line: one that says
+// that it holds a call, or that holds nothing but one and ends the reply. With a result behind
+// it, that one was made up (invented). A fence that words follow is an example.
 func (f *finder) fenced(s, indent string) guess {
 	head, body, whole := strings.Cut(s[:min(len(s), maxPassed)], "\n")
 	info := strings.TrimLeft(head, head[:1])
@@ -199,7 +199,7 @@ func (f *finder) fenced(s, indent string) guess {
 		return guess{}
 	}
 	info = fold(info)
-	if slices.Contains(resultFences, strings.TrimSuffix(info, "s")) {
+	if slices.Contains(resultFences, strings.TrimSuffix(info, "s")) { // B19
 		return guess{is: isOpen, invented: true}
 	}
 	said := slices.Contains(callFences, info)
@@ -279,7 +279,7 @@ var shellOptions = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:(?: *--[\w-]+(?:[= ]` + value + `)?| *[\w-]+=` + value + `)(?: |$))+$`)
 })
 
-// options is a call as a shell has it: the name of a tool and options, of which it declares
+// options decides A8 for a call as a shell has it: the name of a tool and options, of which it declares
 // the first, and nothing else on the line.
 func (f *finder) options(s string) guess {
 	line, _, ended := strings.Cut(f.within(s, maxElem), "\n")
@@ -325,8 +325,8 @@ func mayCall(s string) bool {
 	return len(s) < 2 || elementStarts[lower(s[0])][lower(s[1])]
 }
 
-// inElement returns the tool that an element that calls something names, in an attribute
-// or first in its content.
+// inElement returns the tool that an element that calls something names (A8), in an attribute or
+// first in its content.
 func (f *finder) inElement(attrs, content string) string {
 	for _, value := range attributes(attrs) {
 		if tool, known := f.d.declared(tidyName(value)); known {
@@ -347,7 +347,8 @@ var labels = sync.OnceValue(func() *regexp.Regexp {
 // label is what labels look at, in bytes.
 const maxLabel = 240
 
-// step is a tool that is named on a line with a label, above a line with its arguments.
+// step decides A8 for a tool that is named on a line with a label, above a line with its
+// arguments.
 func (f *finder) step(s string) guess {
 	head := s[:min(len(s), maxLabel)]
 	begin := head
@@ -385,7 +386,7 @@ func hasPrefixFold(s, prefix string) bool {
 	return (n < 2 || lower(s[1]) == prefix[1]) && strings.EqualFold(s[:n], prefix[:n])
 }
 
-// mentioned is a block in the middle of a line, with words behind it, from behind its
+// mentioned decides A8 for a block in the middle of a line, with words behind it, from behind its
 // opening tag on: a call all the same if it names a tool and has its arguments.
 func (f *finder) mentioned(s string, m mark) guess {
 	content := trimSpace(s)

@@ -39,7 +39,7 @@ var labelWords = []string{"observation", "tool", "function", "command", "executi
 // maxLabelHead is how much of a line resultLabel looks at, in bytes.
 const maxLabelHead = 64
 
-// resultLabel is what programs write before the results in a conversation, in brackets or
+// resultLabel is what programs write before the results in a conversation (B19), in brackets or
 // in capitals. What goes on like a link, its definition, a heading or, but for Mistral's
 // token, a sentence is prose all the same.
 var resultLabel = sync.OnceValue(func() *regexp.Regexp {
@@ -59,7 +59,8 @@ var resultKey = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[\[\s]*\{\s*"([\w-]+)_(?:result|response|output)"\s*:`)
 })
 
-// isMessage reports whether an object, or the first of a list, begins like such a message.
+// isMessage decides B19 for objects: whether one, or the first of a list, begins like such a
+// message.
 func (d *Decoder) isMessage(s string) bool {
 	key, quoted := strings.CutPrefix(strings.TrimLeft(s, "[{ \t\r\n"), `"`)
 	if key, _, _ = strings.Cut(key, `"`); !quoted || key == "" || strings.IndexByte("rtfc", lower(key[0])) < 0 && !strings.Contains(key, "_") {
@@ -74,8 +75,8 @@ var resultNoun = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:([\w-]+)[_-])?(?:result|response|output)s?$`)
 })
 
-// isResult reports whether an element is the result of a tool that its name or an attribute
-// names.
+// isResult decides B19 for elements: whether one is the result of a tool that its name or an
+// attribute names.
 func (d *Decoder) isResult(e elem) bool {
 	m := resultNoun().FindStringSubmatch(e.name)
 	if m == nil || m[1] != "" {
@@ -89,7 +90,7 @@ func (d *Decoder) isResult(e elem) bool {
 	return false
 }
 
-// spokenLabel is a result's label in words, in bold type or a heading too, but in no list:
+// spokenLabel is a result's label in words (B19), in bold type or a heading too, but in no list:
 // such items explain words. What it belongs to may still come.
 var spokenLabel = sync.OnceValue(func() *regexp.Regexp {
 	const (
@@ -111,9 +112,9 @@ func speaks(line string) bool {
 	return slices.ContainsFunc([]string{"result", "output", "respon", "return", "complet", "observation"}, func(noun string) bool { return strings.Contains(line, noun) })
 }
 
-// observed reports whether a line begins with the result of a call, which the model made
-// up: as ReAct labels it, as E3 has it, or as other programs do. A bracket may be in the
-// middle of a line.
+// observed decides B19 for labels: whether a line begins with the result of a call, which the
+// model made up: as ReAct labels it, as EncodeObservation has it, or as other programs do. A
+// bracket may be in the middle of a line.
 func (f *finder) observed(s string) (g guess) {
 	const label, success = "Observation:", " Success:"
 	line := strings.TrimPrefix(s[:min(len(s), maxTag)], "System: ")
@@ -166,7 +167,7 @@ func (f *finder) observed(s string) (g guess) {
 	return g
 }
 
-// namedLabel is the name of a tool in brackets before what it returned, or with it. Links
+// namedLabel is the name of a tool in brackets before what it returned, or with it (B19). Links
 // have brackets too.
 var namedLabel = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\[tool(?:(?:\([^)\n]*\))?\]:\s*(?:[^\s<#/.h]|h[^t])|(?:: |[ :]+[\w-]+=)[^\]\n]+\][^(:])`)
@@ -189,7 +190,7 @@ func (f *finder) nameless(line string) (words string, named bool) {
 	return line, false
 }
 
-// result is the result of a call in the middle of a line, from behind its opening tag on:
+// result decides B19 for an element in the middle of a line, from behind its opening tag on: it is
 // made up, if it ends and holds some word.
 func (f *finder) result(s string) guess {
 	const closer = "</"

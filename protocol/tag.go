@@ -33,17 +33,15 @@ const (
 	struck       // <s>, which </s> ends elsewhere
 )
 
-// tagNames gives the meaning of a tag by its folded name (T3): lower case,
-// without - and _. A closing tag's name begins with a slash.
+// tagNames gives the meaning of a tag by its folded name: lower case, without - and _. A
+// closing tag's name begins with a slash.
 var tagNames = map[string]tag{}
 
-// families are the prefixes that model families put before the names of their
-// tags (T12).
+// families are the prefixes that model families put before the names of their tags.
 var families = []string{"antml:", "atem:", "minimax:", "mm:", "seed:", "steptml:", "｜DSML｜"}
 
-// namesOf are the names of tags, folded: of observations (B19), answers (A2), ends of
-// turns (T14), thought (H3) and examples (T11). The latter two are elements, whose closing
-// tags indexTags adds.
+// namesOf are the names of tags, folded: those of B19, A2, T14, H3 and T11. The latter two are
+// elements, whose closing tags indexTags adds.
 var namesOf = map[tag]string{
 	observationOpen: "observation toolresponse toolresponses toolresult toolresults tooloutput tooloutputs functionresponse functionresponses functionresult functionresults " +
 		"functionoutput functionoutputs toolcallresult toolcallresults toolcallresponse toolcallresponses toolcalloutput toolcodeoutput toolcoderesult functioncallresult functioncalloutput " +
@@ -57,9 +55,8 @@ var namesOf = map[tag]string{
 	exampleOpen: "pre code example examples",
 }
 
-// tokensOf are the control tokens of every family, written just so (T4): of calls (D20),
-// thought (H3), headers (D21), observations (B19) and ends of turns (T14). dialects
-// adds the ones that open calls.
+// tokensOf are the control tokens of every family, written just so: those that close calls
+// or are in them, those of H3, D21, B19 and T14. dialects adds the ones that open calls.
 var tokensOf = map[tag]string{
 	toolClose: "<|/tool_call|> <|tool_call_end|> <|tool_calls_section_end|> <｜tool▁call▁end｜> <｜tool▁calls▁end｜> <｜tool_call_end｜> " +
 		"<｜tool_calls_end｜> <|call|> <|action_end|> <|END_ACTION|> <|tools_suffix|> [/TOOL_CALLS] <|python_end|>",
@@ -82,8 +79,8 @@ var tokensOf = map[tag]string{
 		"<end_of_utterance> <end_of_sentence> <beginning_of_sentence> <|userprompt|> <|endofresponse|> <|bom|> <|eom|>",
 }
 
-// turns are the tokens that begin a turn (T14): true if it is never the model's, false
-// if a role follows. ownTurns begin the model's. roles are those that are not.
+// turns are those tokens of T14 that begin a turn: true if it is never the model's, false if
+// a role follows. ownTurns begin the model's. roles are those that are not.
 var (
 	turns = map[string]bool{
 		imStart: false, "startofturn": false, "<|START_OF_TURN_TOKEN|>": false,
@@ -173,8 +170,8 @@ func beginsTag(s string) bool {
 	return i < len(sortedTags) && strings.HasPrefix(sortedTags[i], s)
 }
 
-// maxTag bounds a tag with its attributes and the white space inside it (L3),
-// so that what is held back stays small.
+// maxTag decides L3 in text: it bounds a tag with its attributes and the white space inside
+// it, so that what is held back stays small.
 const maxTag = 160
 
 // mark is a tag that was read.
@@ -187,8 +184,8 @@ type mark struct {
 	empty bool   // <x/>
 }
 
-// matchTag reads the tag or token that s begins with (T4). more means that the next
-// bytes decide.
+// matchTag reads the tag or token that s begins with. It decides T3 and T4: what is a tag, and
+// what only begins like one. more means that the next bytes decide.
 func matchTag(s string) (m mark, more bool) {
 	const open = "<!--"
 	if plain(s) {
@@ -223,7 +220,7 @@ func matchTag(s string) (m mark, more bool) {
 	if !ok {
 		return mark{}, more
 	}
-	named := string(name) == "function" || string(name) == "invoke" // a tag only with the name of a tool
+	named := string(name) == "function" || string(name) == "invoke" // D6, D7, T4: a tag only with the name of a tool
 	ended := isSpace(s[i]) || s[i] == '>' || s[i] == '=' && named || s[i] == '/' && t == toolOpen
 	end := strings.IndexByte(s[i:min(len(s), maxTag)], '>')
 	if !ended || end < 0 {
@@ -258,8 +255,8 @@ func plain(s string) bool {
 	return !tagPairs[lower(s[i])][next]
 }
 
-// family is the length of a family's prefix that s begins with. more says that
-// s may go on to be one, and can be nothing else.
+// family decides T12: it is the length of a family's prefix that s begins with. more says
+// that s may go on to be one, and can be nothing else.
 func family(s string) (n int, more bool) {
 	for _, f := range families {
 		if strings.HasPrefix(s, f) {
@@ -270,7 +267,8 @@ func family(s string) (n int, more bool) {
 	return 0, more
 }
 
-// matchToken reads the control token that s begins with, in any case (T4).
+// matchToken decides T4 for control tokens: it reads the one that s begins with, in any case,
+// without white space.
 func matchToken(s string) (m mark, more bool) {
 	if len(s) <= 2 {
 		return mark{}, tokenStarts[s[0]][lower((s + "\x00")[1])]
@@ -352,10 +350,11 @@ type elem struct {
 	n       int  // length
 }
 
-// maxElem bounds a tag inside a block, attributes included (L3).
+// maxElem decides L3 in a block: it bounds a tag there, attributes included.
 const maxElem = 4096
 
-// elemAt reads the tag at the beginning of s; ok is false if there is none.
+// elemAt reads the tag at the beginning of s, inside a block (T3); ok is false if there is
+// none.
 func elemAt(s string) (e elem, ok bool) {
 	end := strings.IndexByte(s[:min(len(s), maxElem)], '>')
 	if len(s) < 3 || s[0] != '<' || end < 0 {
@@ -383,8 +382,8 @@ func tagName(s string) (name, attrs string) {
 	return s[:k], strings.TrimSpace(s[k:])
 }
 
-// afterToken takes apart a call that a token has opened (D20): JSON or Python, or a
-// name, other tokens between the parts, and an object.
+// afterToken decides D20 behind the token: it takes apart the call, JSON or Python, or a name,
+// other tokens between the parts, and an object.
 func (x *resolver) afterToken() {
 	for {
 		x.blank()
@@ -427,14 +426,14 @@ func (x *resolver) afterToken() {
 	}
 }
 
-// harmony is the format of gpt-oss: messages with a channel, and a recipient
-// where they are calls (D21).
+// harmony is the format of gpt-oss: messages with a channel, and a recipient where they are
+// calls.
 var harmony = &dialect{name: "harmony"}
 
 const startToken, channelToken, endToken = "<|start|>", "<|channel|>", "<|end|>"
 
-// prefilled reports whether a reply goes on in a header whose <|channel|> the
-// prompt ended with. more means that the next bytes decide.
+// prefilled reports whether a reply goes on in a header whose <|channel|> the prompt ended
+// with (D21). more means that the next bytes decide.
 func (d *Decoder) prefilled(s string) (begun, more bool) {
 	for _, ch := range []string{"analysis<|", "commentary<|", "commentary to=", "final<|"} {
 		if strings.HasPrefix(s, ch) {
@@ -446,7 +445,7 @@ func (d *Decoder) prefilled(s string) (begun, more bool) {
 	return false, more
 }
 
-// header takes a header of the harmony format, which begins with one of its
+// header takes apart a header of the harmony format (D21), which begins with one of its
 // tokens and ends with <|message|>. more means that it may still come.
 func (d *Decoder) header(s string) (ch, recipient string, n int, more bool) {
 	const message = "<|message|>"

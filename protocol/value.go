@@ -11,7 +11,7 @@ import (
 )
 
 // JSON as models write it, in the tokens at the end of this file: reader takes what is JSON as
-// it is (V1), repairs what else has one reading, and records each repair. It
+// it is, repairs what else has one reading, and records each repair. It
 // neither completes what was cut nor evaluates anything, digits stay as they are,
 // and it looks at a byte a bounded number of times.
 
@@ -51,7 +51,7 @@ const (
 	inTuple // or in the arguments of a call
 )
 
-// fail refuses what has no one reading (V18). It panics; try recovers.
+// fail refuses what has no one reading. It panics; try recovers.
 func (c *cursor) fail(reason Reason, format string, args ...any) {
 	for i, a := range args {
 		if s, ok := a.(string); ok {
@@ -61,6 +61,7 @@ func (c *cursor) fail(reason Reason, format string, args ...any) {
 	panic(&ValueError{Reason: reason, Offset: c.pos, Detail: fmt.Sprintf(format, args...)})
 }
 
+// cut decides B13 in a value or an element: what ends in its middle is not completed.
 func (c *cursor) cut() {
 	c.pos = len(c.src)
 	c.fail(Truncated, "it ends in the middle")
@@ -77,8 +78,8 @@ func try(read func()) (err *ValueError) {
 	return nil
 }
 
-// repair notes a repair at pos, each kind once. In a call of Python its own
-// literals are no repairs.
+// repair notes a repair at pos, each kind once. In a call of Python its own literals are no
+// repairs (D14).
 func (c *cursor) repair(code string, pos int) {
 	known := func(r Repair) bool { return r.Code == code }
 	if !(c.python && pythonic[code]) && !slices.ContainsFunc(c.repairs, known) {
@@ -121,8 +122,7 @@ func (r *reader) word(others string) string {
 	return r.src[start:r.pos]
 }
 
-// space skips white space and comments (V12), and reports whether there was a
-// comment.
+// space decides V12: it skips white space and comments, and reports whether there was a comment.
 func (r *reader) space() (commented bool) {
 	for {
 		rest := trimSpace(r.src[r.pos:])
@@ -131,7 +131,7 @@ func (r *reader) space() (commented bool) {
 		switch {
 		case n == 0:
 			return commented
-		case !strings.HasPrefix(rest, "/*") && strings.Count(rest[:n], `"`)%2 == 1: // it may as well be text behind an odd quote
+		case !strings.HasPrefix(rest, "/*") && strings.Count(rest[:n], `"`)%2 == 1: // V12: perhaps text behind an odd quote
 			r.fail(BadJSON, "a quote inside the comment, or the string, has no other")
 		}
 		r.repair("comment", r.pos)
@@ -140,7 +140,8 @@ func (r *reader) space() (commented bool) {
 	}
 }
 
-// value reads one value at p.
+// value reads one value at p. With str, literal, list and object it decides V1 and V7: what is
+// strict JSON is copied as it is, but for white space, and a tuple is a list.
 func (r *reader) value(p place) {
 	r.space()
 	switch b := r.peek(); {
@@ -148,18 +149,19 @@ func (r *reader) value(p place) {
 		r.nest(func() { r.object('}', ':', inObject) })
 	case b == '[':
 		r.nest(func() { r.list(']', inList) })
-	case b == '(': // V7
+	case b == '(': // V7: a tuple
 		r.repair("tuple", r.pos)
 		r.nest(func() { r.list(')', inTuple) })
-	case b == '"' || b == '\'': // V5
+	case b == '"' || b == '\'':
 		r.str(p)
 	default:
 		r.literal()
 	}
 }
 
+// nest decides L2: how deep values may be nested.
 func (r *reader) nest(read func()) {
-	if r.depth++; r.depth > r.maxDepth { // L2
+	if r.depth++; r.depth > r.maxDepth {
 		r.fail(TooDeep, "nested deeper than %d", r.maxDepth)
 	}
 	r.pos++
@@ -178,16 +180,16 @@ func (r *reader) list(closer byte, p place) {
 		r.value(p)
 		more, comma = r.more(closer)
 	}
-	if closer == ')' && n == 1 && !comma {
+	if closer == ')' && n == 1 && !comma { // V7
 		r.pos = start
 		r.fail(BadJSON, "a value in parentheses is not a list")
 	}
 	r.out = append(r.out, ']')
 }
 
-// object reads an object, or the keywords of a call: keys, sep and values at p, up
-// to closer. A member that repeats an earlier one with the same value is
-// left out (V3); with another value it is an error (V4).
+// object reads an object, or the keywords of a call: keys, sep and values at p, up to closer. It
+// decides V3 and V4: a member that repeats an earlier one with the same value is left out; with
+// another value it is an error.
 func (r *reader) object(closer, sep byte, p place) {
 	r.out = append(r.out, '{')
 	seen := map[string][2]int{} // where in out the value of a key is
@@ -206,17 +208,17 @@ func (r *reader) object(closer, sep byte, p place) {
 			seen[key] = [2]int{valueAt, len(r.out)}
 		} else if !bytes.Equal(r.out[old[0]:old[1]], r.out[valueAt:]) {
 			r.pos = at
-			r.fail(DuplicateKey, "%q is given twice with different values", key)
+			r.fail(DuplicateKey, "%q is given twice with different values", key) // V4
 		} else {
-			r.repair("duplicate_key", at)
+			r.repair("duplicate_key", at) // V3
 			r.out = r.out[:before]
 		}
 	}
 	r.out = append(r.out, '}')
 }
 
-// next moves to an element, or past the end. A comment in the place of all
-// elements replaces something that was left out (V11).
+// next moves to an element, or past the end. It decides V11: a comment in the place of all
+// elements replaces something that was left out.
 func (r *reader) next(closer byte, first bool) (more bool) {
 	commented := r.space()
 	if r.peek() != closer {
@@ -229,35 +231,35 @@ func (r *reader) next(closer byte, first bool) (more bool) {
 	return false
 }
 
-// more moves from an element to the next one, or past the end. comma reports
-// whether a comma was read.
+// more moves from an element to the next one, or past the end. It decides V14, a comma behind
+// the last, and V18, a missing comma. comma reports whether a comma was read.
 func (r *reader) more(closer byte) (more, comma bool) {
 	r.space()
 	switch {
-	case r.end() && r.closed:
+	case r.end() && r.closed: // V19, D5: a brace is missing, which object and fromJSON judge
 		r.missing++
 		return false, false
 	case r.peek() == closer:
 		r.pos++
 		return false, false
-	case r.peek() != ',':
+	case r.peek() != ',': // V18
 		r.fail(BadJSON, "expected a comma or %c", closer)
 	}
 	r.pos++
-	if more = r.next(closer, false); !more && closer != ')' { // V14; in a tuple it makes a list of one value
+	if more = r.next(closer, false); !more && closer != ')' { // V14; in a tuple it makes a list of one value (V7)
 		r.repair("trailing_comma", r.pos)
 	}
 	return more, true
 }
 
-// key reads a key and the sep behind it.
+// key reads a key and the sep behind it. It decides V16.
 func (r *reader) key(sep byte) {
 	switch b := r.peek(); {
 	case sep == '=' && b != sep:
 		r.out = append(r.out, quoteJSON(strings.ReplaceAll(r.word("\\"), `\_`, "_"))...)
 	case b == '"' || b == '\'':
 		r.str(asKey)
-	case isWord(b) && !isDigit(b) && b < utf8.RuneSelf: // V16
+	case isWord(b) && !isDigit(b) && b < utf8.RuneSelf: // V16: without quotes
 		r.repair("unquoted_key", r.pos)
 		r.out = append(append(append(r.out, '"'), r.word("-")...), '"')
 	default:
@@ -265,7 +267,7 @@ func (r *reader) key(sep byte) {
 	}
 	r.space()
 	switch {
-	case r.peek() != sep && sep == '=':
+	case r.peek() != sep && sep == '=': // D14: positional arguments
 		r.fail(BadJSON, "the arguments need their names: name(key=value)")
 	case r.peek() != sep:
 		r.fail(BadJSON, "expected a colon behind the key")
@@ -273,34 +275,35 @@ func (r *reader) key(sep byte) {
 	r.pos++
 }
 
-// literal copies a number as it was written (V2), or true, false and null in
-// JSON's spelling or Python's (V7). A number that no program can hold is refused
-// (V17).
+// literal reads a number, or true, false and null. It decides V2, V7, V17 and V18: a number is
+// copied as it was written, the words may be in Python's spelling, a number that no program can
+// hold is refused, and so is what is none of these.
 func (r *reader) literal() {
 	start := r.pos
 	text := r.word("+-.")
 	if word, ok := map[string]string{"True": "true", "False": "false", "None": "null"}[text]; ok {
-		r.repair("python_literal", start)
+		r.repair("python_literal", start) // V7
 		text = word
 	}
 	_, err := strconv.ParseFloat(text, 64)
+	// V17 is about numbers that overflow, V18 about all that is no JSON.
 	if !json.Valid([]byte(text)) || err != nil && strings.ContainsAny(text, ".eE") && isDigit(text[len(text)-1]) {
 		r.pos = start
 		r.fail(BadJSON, "%q is not a value", r.src[start:min(len(r.src), start+max(len(text), 1))])
 	}
-	r.out = append(r.out, text...)
+	r.out = append(r.out, text...) // V2
 }
 
-// str reads a string at p and writes it as JSON. A quote ends the string only if
-// what follows it can follow a string there; other quotes are part of the text if
-// they come in pairs, as in <a href="x">, or are apostrophes (V13).
+// str reads a string at p and writes it as JSON. It decides V5, V9 and V13: a quote ends the
+// string only if what follows it can follow a string there; other quotes are part of the text
+// if they come in pairs, as in <a href="x">, or are apostrophes.
 func (r *reader) str(p place) {
 	start := r.pos
 	quote := r.src[start]
-	if quote == '\'' { // V5
+	if quote == '\'' { // V5: single quotes
 		r.repair("single_quotes", start)
 	}
-	if strings.HasPrefix(r.rest(), strings.Repeat(string(quote), 3)) {
+	if strings.HasPrefix(r.rest(), strings.Repeat(string(quote), 3)) { // V18
 		r.fail(BadJSON, "strings stand in one pair of quotes, with escapes")
 	}
 	r.pos++
@@ -313,8 +316,8 @@ func (r *reader) str(p place) {
 		case kind == escaped:
 			r.escape()
 			continue
-		case b == quote && r.endsString(p):
-			if paired {
+		case b == quote && r.endsString(p): // V13
+			if paired { // V13, V18: an odd quote
 				r.fail(BadJSON, "a quote inside the string is not escaped")
 			}
 			r.pos++
@@ -322,7 +325,7 @@ func (r *reader) str(p place) {
 			return
 		case b == quote:
 			paired = r.innerQuote(start, paired)
-		case kind == control && p == asKey:
+		case kind == control && p == asKey: // V9
 			r.fail(BadJSON, "a key has no control characters")
 		case kind == control: // V9
 			r.repair("raw_control", r.pos)
@@ -337,11 +340,11 @@ func (r *reader) str(p place) {
 	}
 }
 
-// escape reads a backslash and what it escapes (V8). Half a surrogate pair
-// is refused (V10), and one of Neutralise's dropped (E7).
+// escape reads a backslash and what it escapes. It decides V8, V10 and E7: half a surrogate pair
+// is refused, and a backslash of Neutralise's dropped.
 func (r *reader) escape() {
 	rest := r.src[r.pos:]
-	if len(rest) > 1 && r.src[r.pos-1] == '<' && strings.IndexByte("bfnrt|", rest[1]) >= 0 && isGuarded(rest[1:]) {
+	if len(rest) > 1 && r.src[r.pos-1] == '<' && strings.IndexByte("bfnrt|", rest[1]) >= 0 && isGuarded(rest[1:]) { // E7
 		r.repair("escape", r.pos)
 		r.pos++
 		return
@@ -360,26 +363,26 @@ func (r *reader) escape() {
 				n, unit = 12, 0
 			}
 		}
-		if err != nil || unit>>11 == 0xd800>>11 {
+		if err != nil || unit>>11 == 0xd800>>11 { // V10
 			r.fail(BadJSON, `\u needs four hexadecimal digits, or two halves of a pair`)
 		}
-	case b == '\'' || b == '_': // as Markdown escapes it; *, [ and # are escaped in commands and patterns
+	case b == '\'' || b == '_': // V8, as Markdown escapes it; *, [ and # are escaped in commands and patterns
 		r.repair(map[byte]string{'\'': "escape", '_': "markdown_escape"}[b], r.pos)
 		r.out = append(r.out, b)
 		r.pos += 2
 		return
-	default:
+	default: // V18
 		r.fail(BadJSON, `\%s is no escape: write \\ for a backslash`, rest[1:2])
 	}
 	r.out = append(r.out, rest[:n]...)
 	r.pos += n
 }
 
-// endsString reports whether the quote at pos ends a string at p (V13).
+// endsString decides V13: whether the quote at pos ends a string at p.
 func (r *reader) endsString(p place) bool {
 	rest := r.src[r.pos+1:]
 	next := trimSpace(rest)
-	for len(next) < len(rest) { // a comment needs white space before it (V12)
+	for len(next) < len(rest) { // V12: a comment behind a string needs white space before it
 		n, closed := commentLen(next[:min(len(next), maxComment)])
 		if n == 0 || !closed {
 			break
@@ -402,26 +405,25 @@ func (r *reader) endsString(p place) bool {
 	return next[0] == ')' || comma
 }
 
-// innerQuote takes the quote at pos for a part of the text. Quotes in text come
-// in pairs, the first before a word and the second behind one; a single quote
-// between two letters is an apostrophe (V5). Anything else, such as "a" + "b", has
-// no one reading (V13).
+// innerQuote takes the quote at pos for a part of the text. It decides V5 and V13 there: quotes
+// in text come in pairs, the first before a word and the second behind one; a single quote
+// between two letters is an apostrophe. Anything else, such as "a" + "b", has no one reading.
 func (r *reader) innerQuote(start int, paired bool) bool {
 	quote, prev, next := r.src[r.pos], r.src[r.pos-1], r.src[r.pos+1]
 	switch {
-	case quote == '\'' && isWord(prev) && isWord(next) && r.pos-1 > start:
+	case quote == '\'' && isWord(prev) && isWord(next) && r.pos-1 > start: // V5
 	case !paired && (r.pos-1 == start || strings.IndexByte(" \t\n=([{>,:", prev) >= 0) && !isSpace(next) && strings.IndexByte(",}]):", next) < 0:
 		paired = true
 	case paired && !isSpace(prev) && (next == quote || strings.IndexByte(" \t\n>.,;:!?)]}/<\\", next) >= 0):
 		paired = false
-	default:
+	default: // V18: joined strings, an odd quote
 		r.fail(BadJSON, "a comma or a brace is missing behind a string, or a quote inside it is not escaped")
 	}
 	r.repair("unescaped_quote", r.pos)
 	return paired
 }
 
-// json is what was read. A byte that is no UTF-8 is refused (V10).
+// json is what was read. It decides V10: a byte that is no UTF-8 is refused.
 func (r *reader) json() json.RawMessage {
 	if !utf8.Valid(r.out) {
 		r.fail(BadJSON, "it is not valid UTF-8")
@@ -538,8 +540,8 @@ func lex(s string, inString bool) (k kind, n int) {
 	return k, 2
 }
 
-// commentLen is the length of the comment that s begins with (V12), 0 if it begins
-// with none.
+// commentLen is the length of the comment that s begins with, 0 if it begins with none: what V12
+// takes for one.
 func commentLen(s string) (n int, closed bool) {
 	switch {
 	case strings.HasPrefix(s, "/*"):
@@ -558,8 +560,9 @@ func commentLen(s string) (n int, closed bool) {
 // maxComment is how far the end of a comment behind a string is looked for.
 const maxComment = 200
 
-// beginsKey reports whether s begins with a key and its colon, as far as it goes,
-// or with a comment. In a key that ends with an escaped quote the string goes on (V13).
+// beginsKey reports whether s begins with a key and its colon, as far as it goes, or with a
+// comment: what by V13 follows a string and a comma. In a key that ends with an escaped quote
+// the string goes on.
 func beginsKey(s string) bool {
 	end := 0
 	switch n, _ := commentLen(s[:min(len(s), maxComment)]); {

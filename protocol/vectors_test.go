@@ -412,7 +412,8 @@ func rules(text, pattern string) []string {
 }
 
 // TestRules holds the specification, the vectors and the code together: each rule
-// has a vector and is named where it is carried out, and nothing else is named.
+// has a vector, the comment of what decides it says so on a line with its number, where a
+// search for the number finds it, and nothing else is named.
 func TestRules(t *testing.T) {
 	spec, err := os.ReadFile("SPEC.md")
 	if err != nil {
@@ -432,7 +433,7 @@ func TestRules(t *testing.T) {
 		head, about, _ := strings.Cut(string(v.Comment), ":")
 		named := rules(head, `([A-Z]\d+)`)
 		if len(named) == 0 || strings.TrimSpace(about) == "" {
-			t.Errorf("%s: the comment must begin with its rules and say what it covers, as in \"B1: the house form\"", v.name)
+			t.Errorf("%s: the comment must begin with its rules and a colon, and say what it covers", v.name)
 		}
 		for _, rule := range named {
 			covered[rule] = true
@@ -448,14 +449,24 @@ func TestRules(t *testing.T) {
 			code.Write(text)
 		}
 	}
-	inCode := rules(code.String(), `\b([TBPVDNHALE]\d{1,2})\b`)
+	const number = `\b([TBPVDNHALE]\d{1,2})\b`
+	inCode := rules(code.String(), number)
+	var decided []string
+	for line := range strings.Lines(code.String()) {
+		if strings.HasPrefix(line, "//") && strings.Contains(line, " decides ") {
+			decided = append(decided, rules(line, number)...)
+		}
+	}
 	for _, rule := range stated {
 		if !covered[rule] {
 			t.Errorf("no vector covers rule %s", rule)
 		}
-		if !slices.Contains(inCode, rule) {
-			t.Errorf("no code names rule %s", rule)
+		if !slices.Contains(decided, rule) {
+			t.Errorf("no line of a comment says \"decides %s\"", rule)
 		}
+	}
+	for _, first := range rules(code.String(), number+` to [TBPVDNHALE]?\d`) {
+		t.Errorf("a search does not find the rules behind \"%s to\": write them all", first)
 	}
 	for _, rule := range append(rules(string(spec), `\b([A-Z]\d+)\b`), inCode...) {
 		if !slices.Contains(stated, rule) {
