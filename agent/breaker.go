@@ -47,7 +47,8 @@ func canonical(args json.RawMessage) string {
 	return string(b)
 }
 
-// untrusted reports whether a result may hold text from outside the workspace.
+// untrusted reports whether a result may hold text from outside the workspace, which strangers
+// may have written.
 func untrusted(origin string) bool {
 	return origin != "" && origin != tools.Workspace && origin != tools.Memory
 }
@@ -111,7 +112,8 @@ const (
 // changed marks, among the seen calls, one that may have changed the world.
 const changed = "*"
 
-// circle records a call with its result, and returns which circle it closes, if any.
+// circle records a call with its result, and returns which circle it closes, if any: the run is
+// stuck then.
 func (r *run) circle(a *attempt, sensitive bool) string {
 	s, key := &r.state, signature(a)
 	limit, what := sameResults, "the same call had the same result %d times, with no change in between"

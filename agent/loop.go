@@ -81,6 +81,8 @@ func (r *run) turnLimit() {
 
 func (r *run) turnsLeft() bool { return r.state.Turn < r.agent.opts.MaxTurns }
 
+// recordStart records the begin of a run. One is tainted from the beginning if its session is: in
+// a conversation every message behind foreign text.
 func (r *run) recordStart(ctx context.Context, prompt PromptEntry) error {
 	if r.session.ID == "" {
 		r.session.ID = newID()

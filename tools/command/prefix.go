@@ -112,7 +112,8 @@ var scriptName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[a-z][a-z0-9:_-]*$`)
 })
 
-// offered is what a call begins with, and how many of its words that is: the longest one.
+// offered is which of the prefixes that are offered a call begins with, and how many of its
+// words that is: the longest one.
 func offered(words []string) (found offer, n int) {
 	for _, o := range allOffers() {
 		fits := len(words) >= len(o.words)
@@ -173,7 +174,8 @@ func (c Call) begins(prefix []string) bool {
 	return len(c.Words) >= len(prefix) && slices.Equal(c.Words[:len(prefix)], prefix)
 }
 
-// uncovered is what in the call a prefix does not cover.
+// uncovered is what in the call a prefix does not cover: the words and flags behind it that are
+// not known to be harmless, one more task, what is piped into it.
 func (c Call) uncovered(prefix []string) string {
 	o, n := offered(prefix)
 	switch {

@@ -138,7 +138,8 @@ func (c Call) texts(at *pathForms) (out []string) {
 	return out
 }
 
-// command compares the pattern of a deny rule with one command.
+// command decides whether the pattern of a deny rule fits one command: its words in their order,
+// which inOrder compares, and its flags anywhere, which hasFlag finds.
 func (r denyRule) command(terms []term) bool {
 	if len(terms) == 0 {
 		return false

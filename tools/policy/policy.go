@@ -119,7 +119,8 @@ func New(o Options) (*Policy, error) {
 // Mode is what is asked about.
 func (p *Policy) Mode() Mode { return p.mode() }
 
-// effectiveUnasked is which command lines run without a question, and why no more do.
+// effectiveUnasked is which command lines run without a question, and why no more do: none where
+// the strict sandbox cannot confine them.
 func (o Options) effectiveUnasked() (Unasked, string) {
 	if o.Unasked == Sandbox && o.Check != nil {
 		if err := o.Check(); err != nil {

@@ -75,9 +75,9 @@ func (o Options) watched(in input) Options {
 	return o
 }
 
-// permission is what a command lacked, and false if nothing that a command can be
-// given would do: no sandbox of commands writes elsewhere, signals others or looks
-// at them.
+// permission is what a command lacked, and false if nothing that a command can be given would
+// do: no sandbox of commands writes elsewhere, signals others or looks at them, as a list of
+// processes does.
 func permission(p sandbox.Policy, r sandbox.Refusal) (tools.Refusal, bool) {
 	f := tools.Refusal{Kind: string(r.Kind), What: r.Path}
 	if strings.ContainsFunc(r.Path+r.Address, func(c rune) bool { return !unicode.IsPrint(c) || tools.Hidden(c) }) {

@@ -14,7 +14,8 @@ import (
 // classify finds the kind of an error that a server reports: as the whole
 // response with its status, or in mid-reply, where the status is 0 or part of
 // the text. Codes count before the status, and the status before words: servers
-// report faults of a request as 500, and faults of their own as 200.
+// report faults of a request as 500, and faults of their own as 200. The words are those of
+// servers, in small letters; * is anything between them.
 func (x *Exchange) classify(c ServerError, status int) *providers.Error {
 	e := &providers.Error{Status: status, Message: x.message(c.Text), RetryAfter: c.wait(x.header)}
 	wait := "Wait a moment and ask again."
@@ -58,7 +59,7 @@ func (x *Exchange) classify(c ServerError, status int) *providers.Error {
 			"requires moderation", "prohibited_content"):
 		forever(providers.Filtered, "", HintFiltered)
 	case c.hasCode("insufficient_quota", "billing_error", "billing_hard_limit_reached", "insufficient_user_quota",
-		"token_quota_reached", "budget_exceeded") || status == http.StatusPaymentRequired ||
+		"token_quota_reached", "budget_exceeded") || status == http.StatusPaymentRequired || // 402
 		c.contains("exceeded your current quota", "credit balance is too low", "insufficient balance",
 			"usage limit", "requires a subscription", "insufficient credits", "requires more credits", "daily free allocation", "budget has been exceeded"):
 		as(providers.RateLimited, "", fmt.Sprintf("No quota or credit is left at %s: check the account's billing.",
@@ -68,7 +69,7 @@ func (x *Exchange) classify(c ServerError, status int) *providers.Error {
 		"only supports embeddings", "does not support this task*embed"):
 		param, hint := x.Server.another()
 		as(providers.CannotChat, param, "Choose a chat model. "+hint)
-	case c.contains("tool*not found") && (status == 0 || status >= 500): // some of Ollama's parsers
+	case c.contains("tool*not found") && (status == 0 || status >= 500): // some of Ollama's parsers, as ministral
 		forever(providers.ServerFault, "", "The server's parser for this model refuses calls of tools that were not sent "+
 			"to it, and none are sent. "+hintPassthrough)
 	case c.contains("more system memory", "out of memory", "out-of-memory", "out_of_memory", "outofmemory",
@@ -78,7 +79,7 @@ func (x *Exchange) classify(c ServerError, status int) *providers.Error {
 	case asked && (c.hasCode("tool_use_failed") || c.contains("malformed_function_call", "unexpected_tool_call",
 		"malformed_tool_use", "malformed_model_output")): // Groq, Google, Bedrock
 		as(providers.ServerFault, providers.ParamForm, "The server rejected the model's reply as an invalid tool call, though it was sent no tools.")
-	// llama.cpp; Ollama's for gpt-oss, GLM and Qwen3-Coder. What a model writes next may be readable.
+	// llama.cpp's "peg-native"; Ollama's for gpt-oss, GLM and Qwen3-Coder. What a model writes next may be readable.
 	case asked && c.contains("does not match the expected*format", "failed to parse input at pos"):
 		as(providers.ServerFault, "", "The server's parser cannot read what the model wrote. Start llama-server with its option "+
 			"skip-chat-parsing, which leaves that to its clients.")
@@ -92,7 +93,7 @@ func (x *Exchange) classify(c ServerError, status int) *providers.Error {
 	case c.contains("unknown model architecture", "unsupported model architecture", "requires a newer version", "unknown parser"):
 		forever(providers.ServerFault, "", "The server is too old for this model: update it, or choose another model.")
 	case c.contains("unable to load model", "error loading model", "template*error") &&
-		status == http.StatusInternalServerError:
+		status == http.StatusInternalServerError: // 500
 		forever(providers.ServerFault, "", "The model's files may be damaged: installing the model again repairs them. "+x.Server.Log)
 	case c.contains("binary not found"):
 		forever(providers.ServerFault, "", "The server's installation is incomplete: install it again.")
@@ -106,6 +107,7 @@ func (x *Exchange) classify(c ServerError, status int) *providers.Error {
 			"The model's process ended; the next question starts it again. "+hintMemory)
 	case c.hasCode("unsupported_country_region_territory"), c.contains("user location is not supported"):
 		forever(providers.BadRequest, "", x.Server.Title+" does not serve this place: choose another provider.")
+	// 401, 403, 407.
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusProxyAuthRequired,
 		c.hasCode("authentication_error", "permission_error", "invalid_api_key", "unauthenticated", "permission_denied",
 			"api_key_invalid"),
@@ -117,7 +119,7 @@ func (x *Exchange) classify(c ServerError, status int) *providers.Error {
 		case status == http.StatusProxyAuthRequired:
 			e.Hint = x.hintProxyKey()
 		}
-	case status == http.StatusTooManyRequests,
+	case status == http.StatusTooManyRequests, // 429
 		c.hasCode("rate_limit_error", "rate_limit_exceeded", "resource_exhausted", "rate_limited"):
 		as(providers.RateLimited, "", wait)
 	case c.contains("server busy"): // Ollama
@@ -126,27 +128,27 @@ func (x *Exchange) classify(c ServerError, status int) *providers.Error {
 		as(providers.ServerFault, "", "The server is loading the model. "+wait)
 	case c.hasCode("overloaded_error") || status == 529:
 		as(providers.ServerFault, "", x.Server.Title+" is overloaded. "+wait)
-	case status == http.StatusRequestEntityTooLarge:
+	case status == http.StatusRequestEntityTooLarge: // 413
 		as(providers.BadRequest, "", "The request is larger than the server, or a proxy in front of it, accepts.")
-	case status == http.StatusNotImplemented, badStatus(status),
+	case status == http.StatusNotImplemented, badStatus(status), // 501, 400
 		c.hasCode("invalid_request_error", "bad_request") && status < 500:
 		as(refusedParam(c))
 	case x.Server.Local && x.status == status && gateway(status):
 		as(providers.ServerFault, "", "A proxy in front of the server gets no answer from it. "+x.Server.Start)
 	case e.RetryAfter > 0:
 		as(providers.ServerFault, "", wait)
-	default:
+	default: // 500
 		as(providers.ServerFault, "", x.Server.fault())
 	}
 	e.Hint = strings.TrimSpace(e.Hint)
 	e.Busy = !e.Permanent && (e.Kind == providers.RateLimited ||
-		e.Kind == providers.ServerFault && (status == http.StatusServiceUnavailable || status == 529 ||
+		e.Kind == providers.ServerFault && (status == http.StatusServiceUnavailable || status == 529 || // 503
 			c.hasCode("overloaded_error") || c.contains("loading model", "server busy")))
 	return e
 }
 
-// gateway reports whether a proxy says that the server behind it does not answer: 520
-// to 527 are Cloudflare's.
+// gateway reports whether a proxy says that the server behind it does not answer: 502 and 504,
+// and 520 to 527 of Cloudflare.
 func gateway(status int) bool {
 	return status == http.StatusBadGateway || status == http.StatusGatewayTimeout || status >= 520 && status <= 527
 }
@@ -176,10 +178,10 @@ func (c *ServerError) noModel(status int) bool {
 		c.contains("model*does not exist", "model*not found", "model not exist", "is not a valid model id",
 			"no endpoints found for",
 			"invalid model", "model identifier is invalid", "no such model", "unknown model", "no models loaded", "is not supported by any provider") ||
-		status == http.StatusNotFound && c.contains("model")
+		status == http.StatusNotFound && c.contains("model") // 404
 }
 
-// refusedParam finds the parameter that a bad request was refused for.
+// refusedParam finds the parameter, an option, that a bad request was refused for.
 func refusedParam(c ServerError) (kind providers.Kind, param, hint string) {
 	kind = providers.BadRequest
 	switch {

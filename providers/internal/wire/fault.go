@@ -197,8 +197,8 @@ func (x *Exchange) elsewhere(message string) *providers.Error {
 	return e
 }
 
-// redirected reports where the server wants the request to go: what would
-// change its method or carry the key to another host is not followed.
+// redirected reports where the server wants the request to go, as by a 307: what would change its
+// method or carry the key to another host is not followed.
 func (x *Exchange) redirected() *providers.Error {
 	to, err := url.Parse(x.header.Get("Location"))
 	if err != nil {
@@ -229,7 +229,7 @@ func (x *Exchange) refused() *providers.Error {
 			e := x.elsewhere(fmt.Sprintf("%s answers with Cloudflare's check for browsers, which no program passes", x.host()))
 			e.Hint = "Whoever runs the server can exempt its API from the check. " + e.Hint
 			return e
-		case x.status == http.StatusNotFound, x.status == http.StatusMethodNotAllowed,
+		case x.status == http.StatusNotFound, x.status == http.StatusMethodNotAllowed, // 404, 405
 			x.status < 500 && strings.Contains(string(x.body), "HTTPS"):
 			return x.elsewhere("")
 		}

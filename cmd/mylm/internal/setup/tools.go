@@ -165,7 +165,8 @@ func AllTools(workspace string, box *sandbox.Policy, hub *mcp.Hub) (*tools.Regis
 	return toolbox{c: &config.Config{Workspace: workspace}, box: box, memory: &Memory{config: &config.Config{}, read: true}, session: agent.NewSession(), question: []*tools.Tool{question}, hub: hub}.registry(nil)
 }
 
-// SandboxPolicy is the policy for commands in the workspace.
+// SandboxPolicy is the policy for commands in the workspace: what --sandbox, --allow-net and reads
+// open.
 func SandboxPolicy(c *config.Config) *sandbox.Policy {
 	s := c.Settings
 	p := sandbox.Profile{
@@ -193,8 +194,8 @@ func Unenforced(p *sandbox.Policy) error {
 	return nil
 }
 
-// reportSandbox makes the tool report, when it is first used, what its sandbox
-// cannot do here.
+// reportSandbox makes the tool report, when it is first used, what its sandbox cannot do here, and
+// refuse commands where it cannot be enforced.
 func reportSandbox(t *tools.Tool, c *config.Config, p *sandbox.Policy, n Notify) {
 	if n == nil || p == nil || p.Mode == sandbox.Off && c.SandboxPossible() {
 		return
