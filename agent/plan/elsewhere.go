@@ -93,12 +93,12 @@ func (r *run) yieldLast(yield func(agent.Event, error) bool) {
 			return
 		}
 	}
-	if r.failed() {
+	if failed(r.stop) {
 		yield(agent.Event{}, r.err)
 	}
 }
 
-// failed reports whether an error follows the events.
-func (r *run) failed() bool {
-	return r.stop.Status() == agent.Failed || r.stop == agent.StopInterrupted
+// failed reports whether a plan that ends so yields an error after the events.
+func failed(stop agent.StopReason) bool {
+	return stop.Status() == agent.Failed || stop == agent.StopInterrupted
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"mylm/agent"
 	"mylm/agent/plan"
@@ -356,5 +358,35 @@ func TestQuestionEndsThePlan(t *testing.T) {
 	w := carryOut(t, o, "g", task("a"), task("b"), task("c"))
 	if w.result.StopReason != agent.StopModelError || w.statuses()["a"] != plan.Pending {
 		t.Errorf("%+v, %v", w.result, w.statuses())
+	}
+}
+
+// TestTasksBesideALimit: tasks that are under way when the plan reaches a limit come to
+// their end. If one of them fails then, the others are ended.
+func TestTasksBesideALimit(t *testing.T) {
+	for end, want := range map[string]plan.Status{"did: do b": plan.Completed, "fail": plan.Pending} {
+		synctest.Test(t, func(t *testing.T) {
+			slow := tool(t, "slow", tools.Reads, func(ctx context.Context) (tools.Result, error) {
+				select {
+				case <-ctx.Done():
+				case <-time.After(time.Minute): // b has ended long before
+				}
+				return tools.Result{Text: "slow is done"}, ctx.Err()
+			})
+			o := quiet(&model{reply: func(kind, message string) string {
+				switch {
+				case strings.HasPrefix(message, "do a"):
+					return call("slow")
+				case strings.HasPrefix(message, "do b"):
+					return end
+				}
+				return reply(kind, message)
+			}})
+			o.Workers, o.MaxIterations, o.Agent.Tools = 3, 2, registry(t, slow)
+			w := carryOut(t, o, "g", task("a"), task("b"), task("c"), task("d"))
+			if got := w.statuses(); w.result.StopReason != agent.StopIncomplete || got["a"] != want || got["c"] != plan.Pending {
+				t.Errorf("b says %q: %s, %v", end, w.result.StopReason, got)
+			}
+		})
 	}
 }

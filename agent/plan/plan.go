@@ -175,7 +175,7 @@ func (p *Planner) stream(ctx context.Context, s *agent.Session, drive func(*run,
 		switch {
 		case panicked != nil:
 			panic(panicked)
-		case r.failed():
+		case failed(r.stop):
 			yield(agent.Event{}, r.err)
 		}
 	}

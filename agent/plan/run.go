@@ -38,6 +38,7 @@ type run struct {
 	interrupted map[string]bool // tasks that were in progress when the plan ended
 	stop        agent.StopReason
 	err         error
+	endTasks    bool // the plan has failed or was stopped, maybe after it had reached a limit
 
 	asking         sync.Mutex  // one question to a person at a time
 	stopped        atomic.Bool // a person said stop
@@ -97,9 +98,11 @@ func (r *run) drive(ctx context.Context, goal string, tasks []Task, l *loaded) {
 
 // stopWith ends the plan. The first reason counts.
 func (r *run) stopWith(err error) {
-	if e := asEnd(err); r.stop == "" {
+	e := asEnd(err)
+	if r.stop == "" {
 		r.stop, r.err = e.reason, e.err
 	}
+	r.endTasks = r.endTasks || failed(e.reason) || e.reason == agent.StopDenied
 }
 
 // plan makes the graph, of tasks that are given or of the model's.
@@ -221,12 +224,6 @@ func (r *run) checkTools() {
 func (r *run) schedule(ctx context.Context) {
 	work, cancel := context.WithCancel(ctx)
 	defer cancel()
-	endTasks := func() {
-		cancel()
-		if e := r.opts.Elsewhere; e != nil {
-			e.Cancel()
-		}
-	}
 	running, alone := 0, false
 	for {
 		for r.stop == "" && ctx.Err() == nil && !alone && running < r.opts.Workers {
@@ -246,15 +243,15 @@ func (r *run) schedule(ctx context.Context) {
 		if running == 0 {
 			break
 		}
-		if r.failed() { // at a question, or in its record
-			endTasks()
+		if r.endTasks {
+			cancel()
+			if e := r.opts.Elsewhere; e != nil {
+				e.Cancel()
+			}
 		}
 		out := r.nextOutcome(ctx)
 		running, alone = running-1, false
 		r.finishTask(ctx, out)
-		if r.stop != "" {
-			endTasks()
-		}
 	}
 	_ = r.workers.Wait() // none returns an error
 	if ctx.Err() != nil {
