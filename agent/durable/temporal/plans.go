@@ -9,6 +9,7 @@ import (
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
+	sdk "go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"mylm/agent"
@@ -178,17 +179,24 @@ func (p *parts) Run(ctx context.Context, of plan.Run) (result agent.Result, repl
 	if p.ctx.Err() != nil {
 		p.cancel(context.Canceled)
 	}
+	var cancelled *sdk.CanceledError
+	if errors.As(err, &cancelled) {
+		_ = cancelled.Details(&out) // one that had not begun has none
+	}
 	switch {
 	case out.Report != nil:
-		result = out.Report.Result
+		result, reply, stopped = out.Report.Result, out.Report.Reply, out.Report.Stopped
 		result.Tainted, result.Err = out.Report.Tainted, out.err()
-		return result, out.Report.Reply, out.Report.Stopped
-	case p.in(ctx).Err() != nil:
-		return agent.Result{Status: agent.Failed, StopReason: agent.StopInterrupted, Err: context.Canceled}, "", false
-	case err == nil:
-		err = errors.New("the run of a plan's task ended without a report")
+	case cancelled != nil, p.in(ctx).Err() != nil:
+		result = agent.Result{Status: agent.Failed, StopReason: agent.StopInterrupted, Err: context.Canceled}
+	default:
+		err = cmp.Or(err, errors.New("the run of a plan's task ended without a report"))
+		result = agent.Result{Status: agent.Failed, StopReason: agent.StopInternal, Err: err}
 	}
-	return agent.Result{Status: agent.Failed, StopReason: agent.StopInternal, Err: err}, "", false
+	if cancelled != nil && p.in(ctx).Err() == nil {
+		result.Err = fmt.Errorf("the run %s%s, a part of the plan, was cancelled", p.prefix, of.Session)
+	}
+	return result, reply, stopped
 }
 
 // child runs a child workflow to its end.

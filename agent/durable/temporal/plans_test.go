@@ -228,6 +228,17 @@ func TestPlanStopped(t *testing.T) {
 
 // decideLater decides an hour later on the calls of tasks that wait.
 func (b *bench) decideLater(t *testing.T, v agent.Verdict) {
+	b.waitingLater(func(id string, q *agent.ApprovalRequest) {
+		err := b.UpdateWorkflowByID(id, temporal.UpdateDecide, id, &testsuite.TestUpdateCallback{OnReject: func(err error) { t.Error(err) }},
+			temporal.Decision{Call: q.Call, Decision: agent.Decision{Verdict: v}})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// waitingLater calls a function an hour later with the calls of tasks that wait.
+func (b *bench) waitingLater(f func(id string, q *agent.ApprovalRequest)) {
 	b.RegisterDelayedCallback(func() {
 		b.store.mu.Lock()
 		ids := slices.Sorted(maps.Keys(b.store.sessions))
@@ -235,14 +246,29 @@ func (b *bench) decideLater(t *testing.T, v agent.Verdict) {
 		for _, id := range ids {
 			var q *agent.ApprovalRequest
 			if value, err := b.QueryWorkflowByID(id, temporal.QueryWaiting); err == nil && value.Get(&q) == nil && q != nil {
-				err := b.UpdateWorkflowByID(id, temporal.UpdateDecide, id, &testsuite.TestUpdateCallback{OnReject: func(err error) { t.Error(err) }},
-					temporal.Decision{Call: q.Call, Decision: agent.Decision{Verdict: v}})
-				if err != nil {
-					t.Error(err)
-				}
+				f(id, q)
 			}
 		}
 	}, time.Hour)
+}
+
+// A task whose run is cancelled by itself interrupts the plan, and what it has used counts.
+func TestPlanTaskCancelled(t *testing.T) {
+	m := &planner{tasks: threeTasks}
+	b := newBench(t, agent.Options{Model: m})
+	var cancelled string
+	b.waitingLater(func(id string, _ *agent.ApprovalRequest) {
+		cancelled = id
+		b.CancelWorkflowByID(id, "")
+	})
+	b.ExecuteWorkflow(temporal.PlanName, temporal.PlanInput{Session: "p", Goal: "all", Options: plan.Options{Workers: 2}})
+	var out temporal.Output
+	if err := b.GetWorkflowResult(&out); err != nil || out.StopReason != agent.StopInterrupted || out.Error != "the run "+cancelled+", a part of the plan, was cancelled" {
+		t.Errorf("%+v, %v", out, err)
+	}
+	if out.Turns != len(m.asked) {
+		t.Errorf("%d turns, but the model was asked %d times", out.Turns, len(m.asked))
+	}
 }
 
 // On a real server tasks are child workflows, one of which waits for a decision while the
@@ -259,18 +285,8 @@ func TestServerPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var child string
-	for e := range following(t, c, "p", run.GetRunID()) {
-		x := e.GetChildWorkflowExecutionStartedEventAttributes().GetWorkflowExecution()
-		if x == nil {
-			continue
-		}
-		if q := asked(t, c, x.WorkflowId, x.RunId); q != nil {
-			child = x.WorkflowId
-			decide(t, c, child, temporal.Decision{Call: q.Call, Decision: agent.Decision{Verdict: agent.Allow}})
-			break
-		}
-	}
+	child, q := waitingTask(t, c, run)
+	decide(t, c, child, temporal.Decision{Call: q.Call, Decision: agent.Decision{Verdict: agent.Allow}})
 	var out temporal.Output
 	if err := run.Get(t.Context(), &out); err != nil || out.StopReason != agent.StopComplete || !strings.HasPrefix(child, "team/") {
 		t.Fatalf("%+v, %v, with %s", out, err, child)
@@ -283,6 +299,44 @@ func TestServerPlan(t *testing.T) {
 	if err := replayer.ReplayWorkflowHistory(nil, h); err != nil {
 		t.Error(err)
 	}
+}
+
+// What a task has used whose run is cancelled by itself reaches the plan through a server.
+func TestServerPlanTaskCancelled(t *testing.T) {
+	c, store := server(t, client.Options{}).Client(), &store{}
+	b := &bench{store: store}
+	runs, err := temporal.New(agent.Options{Model: &planner{tasks: `{"tasks": [{"id": "b", "description": "write b"}]}`}, Tools: b.registry(t)}, store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer work(t, c, runs).Stop()
+	run, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "p", TaskQueue: "agents"}, temporal.PlanName, temporal.PlanInput{Session: "p", Goal: "all"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, _ := waitingTask(t, c, run)
+	if err := c.CancelWorkflow(t.Context(), child, ""); err != nil {
+		t.Fatal(err)
+	}
+	var out temporal.Output
+	if err := run.Get(t.Context(), &out); err != nil || out.StopReason != agent.StopInterrupted || out.Turns != 2 || !strings.Contains(out.Error, child) {
+		t.Errorf("%+v, %v, with %s", out, err, child)
+	}
+}
+
+// waitingTask is the workflow of a plan's task whose call waits for a decision, and the call.
+func waitingTask(t *testing.T, c client.Client, run client.WorkflowRun) (id string, q *agent.ApprovalRequest) {
+	for e := range following(t, c, run.GetID(), run.GetRunID()) {
+		x := e.GetChildWorkflowExecutionStartedEventAttributes().GetWorkflowExecution()
+		if x == nil {
+			continue
+		}
+		if q := asked(t, c, x.WorkflowId, x.RunId); q != nil {
+			return x.WorkflowId, q
+		}
+	}
+	t.Fatal("no task waits for a decision")
+	return "", nil
 }
 
 // following are the events of a workflow until it is closed, as they come.

@@ -73,12 +73,15 @@ func (r *Runs) Workflow(ctx workflow.Context, in Input) (Output, error) {
 	if !in.Report { // of a plan its own session is kept, not what tools returned in those of its tasks
 		unkept = e.ended(result)
 	}
-	if err := ctx.Err(); err != nil && result.StopReason == agent.StopInterrupted {
-		return Output{}, err
-	}
 	out := output(result, e.last, unkept)
 	if in.Report {
 		out.Report = report(result, session, e.stopped)
+	}
+	if err := ctx.Err(); err != nil && result.StopReason == agent.StopInterrupted {
+		if in.Report {
+			err = sdk.NewCanceledError(out) // what the run has used counts for its plan
+		}
+		return Output{}, err
 	}
 	return out, nil
 }
