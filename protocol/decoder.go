@@ -646,7 +646,7 @@ func (d *Decoder) onTag(m mark, s, before string) (taken int) {
 	case d.line.filled && (m.tag != answerOpen || d.line.last != ':'): // A2, A3; "The answer: <final_answer>"
 	case m.tag == observationOpen: // B19: a tag or a token at a line start
 		enter(done)
-		d.failInvented()
+		d.failBehind(&FormatError{Reason: InventedObservation, Offset: d.off})
 		return m.n
 	case m.tag == answerOpen:
 		skip(inAnswer)
@@ -689,7 +689,7 @@ func (d *Decoder) message(s string) {
 	ch, recipient, n, _ := d.header(s)
 	switch {
 	case ch == "other": // D21, B19: another role's header
-		d.failInvented()
+		d.failBehind(&FormatError{Reason: InventedObservation, Offset: d.off})
 	case recipient != "":
 		d.off -= int64(n)
 		d.hold(harmony, mark{tag: toolOpen, name: recipient, n: n})

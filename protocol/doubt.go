@@ -14,6 +14,8 @@ type doubt struct {
 	until    string // after this has come, it is decided; "": at the end of the reply
 	searched int    // so far in the text, until was not found
 
+	object, objectEnd int // where the last object begins and ends that was read whole, and has only white space behind it
+
 	fences, first, fence int // how many begin a line, up to 3, where the first does, and where the search for the next begins
 }
 
@@ -73,7 +75,7 @@ func (f *finder) placeFrom() int {
 			return u.from
 		}
 		switch g := f.place(f.d.callStarts[u.next] - f.from); {
-		case g.certain():
+		case g.certain(), g.is == isOpen && g.until == "":
 			u.until = ""
 			return u.from
 		case g.is != isWaiting:

@@ -248,21 +248,28 @@ var looseStart = sync.OnceValue(func() *regexp.Regexp {
 // object decides A8 and B19 for an object at a place, up to a blank line: a call, of the tool that
 // it names, or the message of a result.
 func (f *finder) object(s string, at int) guess {
-	const blankLine = "\n\n"
 	if !f.shown && f.d.isMessage(s[:min(len(s), maxTag)]) { // B19
 		return guess{is: isOpen, invented: true}
 	}
 	if f.streams && !strings.Contains(s, blankLine) {
 		return guess{is: isOpen, at: at, until: blankLine}
 	}
+	u, place := &f.d.doubt, f.from+len(f.text)-len(s)
+	if f.streams && u.object == place && blank(s[min(len(s), u.objectEnd-place):]) {
+		u.objectEnd = place + len(s)
+		return guess{is: isWaiting, at: at}
+	}
 	g := found(f.inObject(s))
 	if g.tool == "" && !f.d.opts.Told && nameAndArgs().MatchString(s) { // A8: of any tool, at the end of the reply
 		x := &resolver{d: f.d, dialect: bare, cursor: cursor{src: f.within(s, maxPassed)}, bare: true}
 		call, err := x.call()
 		switch f.spent += x.pos; {
+		case f.streams && err != nil && err.Reason == Truncated: // the blank line is in a string
+			return guess{is: isOpen, at: at}
 		case err != nil || len(x.src) < len(s) || !blank(endTokens().ReplaceAllString(f.within(x.rest(), maxElem), "")):
 		case f.streams:
 			g.is = isWaiting
+			u.object, u.objectEnd = place, place+len(s)
 		default:
 			g = found(call.Name)
 		}
@@ -274,7 +281,7 @@ func (f *finder) object(s string, at int) guess {
 // inObject returns the tool that an object, or the first of a list, names (A8): under one of
 // nameKeys with an object beside it, or as the key of one. A definition of a tool names none.
 func (f *finder) inObject(s string) (tool string) {
-	s, _, _ = strings.Cut(f.ahead(s, 1<<16), "\n\n")
+	s, _, _ = strings.Cut(f.value(s), blankLine)
 	args, echo, called := false, false, ""
 	var keys []string
 	member := memberStart()

@@ -173,9 +173,9 @@ func (d *Decoder) opens() (decided bool, rest string) {
 		h.begun = c == head[0] && (c == '{' || c == '[' || c == '<' && h.open.tag == toolOpen)
 	case more && after == " " && h.open.tag == toolOpen && known, more && next == "" && h.open.tag == tokenOpen && !known:
 		return false, ""
-	case h.open.tag == tokenOpen: // B8, D20: any name will do
-		h.begun = known || word == "function" ||
-			next != "" && (strings.IndexByte("{[<", next[0]) >= 0 || next[0] == '(' && strings.HasSuffix(word, ".call"))
+	case h.open.tag == tokenOpen: // B8, D20: any name will do, once
+		h.begun = known || word == "function" || next != "" && (!d.opts.Told && strings.IndexByte("{[<", next[0]) >= 0 ||
+			next[0] == '(' && strings.HasSuffix(word, ".call"))
 	case h.open.tag == toolOpen && known: // B8
 		h.begun = c == '<' || c == '{' || c == '(' && h.open.kind == "functioncalls"
 	}
@@ -321,7 +321,7 @@ func (d *Decoder) tooLarge() (rest string) {
 	}
 	x := d.resolver(h.buf[:min(len(h.buf), d.opts.MaxArgs, maxElem)], false)
 	_, _ = x.call() // for the name
-	d.fail(&FormatError{Reason: TooLarge, Offset: d.off, Detail: "the call is longer than the limit", Tool: tidyName(x.name), Raw: h.buf[:min(len(h.buf), d.opts.MaxArgs)]})
+	d.failBehind(&FormatError{Reason: TooLarge, Offset: d.off, Detail: "the call is longer than the limit", Tool: tidyName(x.name), Raw: h.buf[:min(len(h.buf), d.opts.MaxArgs)]})
 	return ""
 }
 
@@ -402,7 +402,7 @@ func (d *Decoder) verdict(stop Stop) (rest string) {
 func (d *Decoder) finish(name string, call *ToolCall, err *ValueError, raw string) {
 	if err != nil {
 		at := d.off + int64(min(err.Offset, len(raw)))
-		d.fail(&FormatError{Reason: err.Reason, Offset: at, Detail: err.Detail, Tool: tidyName(name), Raw: raw})
+		d.failBehind(&FormatError{Reason: err.Reason, Offset: at, Detail: err.Detail, Tool: tidyName(name), Raw: raw})
 		return
 	}
 	call.Raw = raw

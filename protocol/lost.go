@@ -44,15 +44,15 @@ func (d *Decoder) lost() {
 	}
 }
 
-// failInvented fails a reply for the result of a call that begins behind its text (B19). A call
-// before it, in a form that is not read, is no text either.
-func (d *Decoder) failInvented() {
-	f := finder{d: d, text: d.passed.String(), from: d.passed.from, resultFollows: true}
+// failBehind fails a reply for what begins behind its text: a call that cannot be read, or
+// the result of one (B19). A call before it, in a form that is not read, is no text either.
+func (d *Decoder) failBehind(err *FormatError) {
+	f := finder{d: d, text: d.passed.String(), from: d.passed.from, resultFollows: err.Reason == InventedObservation}
 	d.loses(0)
 	if tool, at, _ := f.find(d.callStarts); tool != "" {
 		d.loses(len(f.text) - f.nameBefore(at))
 	}
-	d.fail(&FormatError{Reason: InventedObservation, Offset: d.off})
+	d.fail(err)
 }
 
 // failAt fails a reply for what begins n bytes before the end of its text.
@@ -82,7 +82,7 @@ func (d *Decoder) unclosedThought() {
 	f := finder{d: d, text: text, shown: true}
 	if tool, at, _ := f.find(callStartsOf(text, 0)); tool != "" {
 		if d.failAt(len(text)-at, &FormatError{Reason: CallInThought, Tool: tool}); d.thinking.mid == "" { // it is no text
-			d.lostAt = 0
+			d.loses(0)
 		}
 	}
 }
@@ -229,6 +229,16 @@ func (f *finder) ahead(s string, most int) string {
 	return s
 }
 
+const blankLine = "\n\n"
+
+// value is the object or list that s begins with, as far as it may be looked at.
+func (f *finder) value(s string) string {
+	s = f.within(s, 1<<16)
+	s = s[:valueEnd(s)]
+	f.spent += len(s)
+	return s
+}
+
 // within is the same for who looks at less than that, and counts it.
 func (f *finder) within(s string, most int) string {
 	return s[:max(0, min(len(s), most, 4*len(f.text)+1<<16-f.spent))]
@@ -317,9 +327,12 @@ func (f *finder) place(at int) (g guess) {
 		return f.fenced(f.text[at:], f.text[from:at])
 	case start:
 		if g = f.atLine(f.text[at:]); g.is == isNone && c == '{' {
-			paragraph, _, _ := strings.Cut(f.ahead(f.text[at:], 1<<16), "\n\n")
-			if blank(paragraph[valueEnd(paragraph):]) {
-				g = found(f.argumentsOf(paragraph, f.text[:at]))
+			value := f.value(f.text[at:])
+			behind := f.text[at+len(value):]
+			behind = behind[:len(behind)-len(trimSpace(behind))]
+			value, _, inside := strings.Cut(value, blankLine)
+			if inside || at+len(value)+len(behind) == len(f.text) || strings.Contains(behind, blankLine) {
+				g = found(f.argumentsOf(value, f.text[:at]))
 			}
 		}
 	}

@@ -38,7 +38,7 @@ func (d *Decoder) PushCall(name, args string) []Part {
 func (d *Decoder) native(name, args string) {
 	raw := EncodeCall(name, []byte(args))
 	if len(args) > d.opts.MaxArgs { // L1: of a server's call
-		d.fail(&FormatError{Reason: TooLarge, Offset: d.off, Detail: "the call is longer than the limit", Tool: tidyName(name), Raw: raw[:d.opts.MaxArgs]})
+		d.failBehind(&FormatError{Reason: TooLarge, Offset: d.off, Detail: "the call is longer than the limit", Tool: tidyName(name), Raw: raw[:d.opts.MaxArgs]})
 		return
 	}
 	x := &resolver{d: d, dialect: native, cursor: cursor{src: args}, name: name}

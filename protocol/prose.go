@@ -63,7 +63,7 @@ func (f *finder) inMidLine(at int) (g guess) {
 	if inside := trimSpace(s[1:]); !known && inside != "" && inside[0] != '"' && inside[0] != '\'' {
 		return guess{}
 	}
-	end := valueEnd(f.ahead(s, 1<<16))
+	end := len(f.value(s))
 	behind, _, ended := strings.Cut(f.ahead(s[end:], maxElem), "\n")
 	if g = f.object(s, 0); g.is == isWaiting || g.tool != "" && !f.d.exact(g.tool) { // of an unknown tool
 		g = guess{}

@@ -95,7 +95,7 @@ func (d *Decoder) isResult(e elem) bool {
 var spokenLabel = sync.OnceValue(func() *regexp.Regexp {
 	const (
 		noun   = `(?:result|output|response)s?`
-		tool   = `(?:tool|function|command tool)(?: \x60?tool\x60?)?(?:\([^)\n]*\))?(?: tool| function)?[ _-]+(?:(?:(?:call|execution)[ _-])?(?:` + noun + `(?: received)?|returned|responded)|(?:call|execution)[ _-]completed)`
+		tool   = `(?:tool|function|command tool)(?: \x60?tool\x60?)?(?:\([^)\n]*\))?(?: tool| function)?[ _-]+(?:(?:(?:call|execution)[ _-])?(?:` + noun + `|returned|responded))`
 		of     = `(?:observation|(?:execution )?` + noun + `) (?:(?:of|from|for) (?:calling )?(?:the )?(?:function |tool )?\(?|\()[\x60"]?(?:tool[\x60"]?\)?(?: (?:call|execution))?|[\w.-]*$)`
 		begins = `(?:(?:observation|tool|function|command|call|calling|execution|` + noun + `|returned|responded|of|from|for|the)[ _\x60-]+)+[\w.-]*$`
 		whose  = `(?: \([^)\n]*\)?| (?:f(?:or?|rom?)?|of?)(?: [^\s:：]*)?)`
@@ -103,13 +103,13 @@ var spokenLabel = sync.OnceValue(func() *regexp.Regexp {
 	)
 	return regexp.MustCompile(`^(#+ +|[-=*]{3,} *|[^\x00-\x7f\pL]+ ?)?([*_(]*)(?i:` + begins + `|` +
 		`(?:` + of + `|` + tool + `)[*_]*(?:` + whose + `{0,2}[*_ ]*` + mark + `|(\n[^\n=-])|(\n[ \t]*\n)|\n[ \t]*$)|` +
-		`observation(?: \([^)\n]*\)?)?(?:[ 0-9]*[*_ ]*` + mark + `|[*_]*(\n)))|^(?:[-=]{3,} *|[^\x00-\x7f\pL]+ ?|\()[*_(]*[\w.-]*$`)
+		`observation(?:[ 0-9]*[*_ ]*` + mark + `|[*_]*(\n)))|^(?:[-=]{3,} *|[^\x00-\x7f\pL]+ ?|\()[*_(]*[\w.-]*$`)
 })
 
 // speaks reports whether a line has a word that such a label needs.
 func speaks(line string) bool {
 	line = strings.ToLower(line)
-	return slices.ContainsFunc([]string{"result", "output", "respon", "return", "complet", "observation"}, func(noun string) bool { return strings.Contains(line, noun) })
+	return slices.ContainsFunc([]string{"result", "output", "respon", "return", "observation"}, func(noun string) bool { return strings.Contains(line, noun) })
 }
 
 // observed decides B19 for labels: whether a line begins with the result of a call, which the

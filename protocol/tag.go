@@ -388,7 +388,7 @@ func (x *resolver) afterToken() {
 	for {
 		x.blank()
 		rest := x.rest()
-		m, _ := matchTag(rest + " ")
+		m, _ := matchTag(rest[:min(len(rest), maxTag)] + " ")
 		switch {
 		case rest == "":
 			x.cut()
@@ -401,7 +401,7 @@ func (x *resolver) afterToken() {
 		}
 		head := rest[:pathLen(rest)]
 		after := trimSpace(strings.TrimLeft(rest[len(head):], ":0123456789")) // Kimi numbers its calls: functions.name:0
-		m, _ = matchTag(after + " ")
+		m, _ = matchTag(after[:min(len(after), maxTag)] + " ")
 		switch {
 		case head == "":
 			x.fail(BadJSON, "the call is not one that is known behind this token")

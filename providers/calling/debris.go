@@ -16,15 +16,16 @@ var debrisLine = sync.OnceValue(func() *regexp.Regexp {
 // maxDebris is how long such a line may be, in bytes.
 const maxDebris = 40
 
-// beforeCall is text, which follows what was shown, without such lines at its end.
-func beforeCall(shown, text string) string {
-	before := fences(shown) + fences(text)
+// beforeCall is text, which follows what was shown, with so many fences, without such lines
+// at its end.
+func beforeCall(text string, follows bool, shown int) string {
+	before := shown + fences(text)
 	for {
 		text = strings.TrimRightFunc(text, unicode.IsSpace)
 		begin := strings.LastIndexByte(text, '\n') + 1
 		line := strings.TrimSpace(text[begin:])
 		switch {
-		case line == "", len(line) > maxDebris, begin == 0 && shown != "", !debrisLine().MatchString(line):
+		case line == "", len(line) > maxDebris, begin == 0 && follows, !debrisLine().MatchString(line):
 			return text
 		}
 		before -= fences(line)

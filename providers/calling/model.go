@@ -102,12 +102,14 @@ type generation struct {
 	hold        bool            // text is not passed on before the verdict
 	held        strings.Builder // of this reply
 	shown       strings.Builder // of all replies
-	cut         string          // the beginning of a character of a thought
-	source      source          // of this reply
-	closing     bool            // its verdict is near
-	lost        int             // bytes at the end of the text in which a call was found that cannot be read, or a result
-	inCall      int             // bytes since the decoder last passed text on
-	stopped     string          // the stop sequence that was met
+	fences      int             // how many lines of it begin or end a fence, up to counted
+	counted     int
+	cut         string // the beginning of a character of a thought
+	source      source // of this reply
+	closing     bool   // its verdict is near
+	lost        int    // bytes at the end of the text in which a call was found that cannot be read, or a result
+	inCall      int    // bytes since the decoder last passed text on
+	stopped     string // the stop sequence that was met
 	usage       providers.Usage
 	estimated   bool
 }
@@ -305,16 +307,27 @@ func (g *generation) flush(all bool) {
 		now = tools.Begin(now, len(now)) // no half of a character
 	}
 	if !all && !literal && g.stopped == "" {
-		now = beforeCall(g.shown.String(), now)
+		now = beforeCall(now, g.shown.Len() > 0, g.fencesShown())
+	}
+	if now == "" && g.stopped == "" {
+		return
 	}
 	g.held.Reset()
 	if g.stopped == "" {
 		g.held.WriteString(text[len(now):])
 	}
-	if now != "" {
-		g.shown.WriteString(now)
-		g.emit(Event{Text: now})
+	g.shown.WriteString(now)
+	g.emit(Event{Text: now})
+}
+
+// fencesShown is how many lines of what was shown begin or end a fence.
+func (g *generation) fencesShown() int {
+	shown := g.shown.String()
+	if n := strings.LastIndexByte(shown[g.counted:], '\n') + 1; n > 0 {
+		g.fences += fences(shown[g.counted : g.counted+n])
+		g.counted += n
 	}
+	return g.fences + fences(shown[g.counted:min(len(shown), g.counted+maxDebris)])
 }
 
 // upToStop is a text up to end, or up to a stop sequence that begins before that, or to

@@ -344,6 +344,7 @@ func TestTextBeforeResult(t *testing.T) {
 // Of a call that cannot be read, however often the model writes it, no part is text, the
 // name of the tool before its arguments included.
 func TestNameOfUnreadCall(t *testing.T) {
+	const bad = "\n<tool_code>\n<name>get_weather</name>\n<parameters>{city so}</parameters>\n</tool_code>"
 	for reply, want := range map[string]string{
 		"I look.\n\nresult = get_weather(city=\"Paris\")":                                                           "I look.\n\nresult =",
 		"I look.\n\nCalling tool: get_weather\n{\"city\": \"Paris\"}":                                               "I look.\n\nCalling tool:",
@@ -355,6 +356,8 @@ func TestNameOfUnreadCall(t *testing.T) {
 		"I look. [TOOL_CALLS]get_weather[ARGS]{\"city\": \"Paris\"} and it rains.\n<observation>rain</observation>": "I look.",
 		"ToolCall(\n    name=\"get_weather\",\n    arguments={\"city\": \"Paris\"}\n)":                              "",
 		"I look.\n\n<observation>rain</observation>":                                                                "I look.",
+		"I look.\nget_weather(city=\"Paris\")" + bad:                                                                "I look.",
+		"I look. <tool_code><name>clock</name><parameters>{}</parameters></tool_code> and it rains." + bad:          "I look.",
 		"I look. get_weather(city=\"Paris\")\n<observation>rain</observation>":                                      "I look.",
 	} {
 		for _, size := range []int{0, 1, 3, 7, 16} {
@@ -365,7 +368,13 @@ func TestNameOfUnreadCall(t *testing.T) {
 			}
 		}
 	}
-	for _, answer := range []string{"I asked get_weather", "The tool is `get_weather`:\nit gives the weather."} {
+	for _, answer := range []string{
+		"I asked get_weather",
+		"The tool is `get_weather`:\nit gives the weather.",
+		"Mistral's template has calls like this:\n\n[TOOL_CALLS]name[ARGS]{\"key\": \"value\"}\n\nThe result follows.",
+		"Observation (night 1): the comet is faint.\nObservation (night 2): it is brighter.",
+		"Tool execution completed: this line ends each log.",
+	} {
 		m := &calling.Model{Model: &fake{replies: []string{answer}, chunk: 3}}
 		if got := generate(t.Context(), m, calling.Request{Messages: []calling.Message{user("Which?")}, Tools: []calling.Tool{weather, clock}}); got.text != answer || got.err != nil {
 			t.Errorf("%q: %q %v", answer, got.text, got.err)
