@@ -1,11 +1,12 @@
 package ollamatest
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -21,21 +22,18 @@ func interrupt(cmd *exec.Cmd) { cmd.Process.Signal(syscall.SIGTERM) }
 
 func killGroup(cmd *exec.Cmd) { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 
-// children looks for children in /proc, where stat reads
-// "pid (name) state parent ...".
+// children returns the processes that a process has started.
 func children(of int) (pids []int) {
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, path := range stats {
+	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", of))
+	for _, path := range lists {
 		b, err := os.ReadFile(path)
 		if err != nil {
-			continue // it has ended meanwhile
+			continue // the thread has ended meanwhile
 		}
-		var pid, parent int
-		var state string
-		fmt.Sscan(string(b), &pid)
-		fmt.Sscan(string(b[bytes.LastIndexByte(b, ')')+1:]), &state, &parent)
-		if parent == of {
-			pids = append(pids, pid)
+		for word := range strings.FieldsSeq(string(b)) {
+			if pid, err := strconv.Atoi(word); err == nil {
+				pids = append(pids, pid)
+			}
 		}
 	}
 	return pids
