@@ -3,12 +3,10 @@ package temporal_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/mock"
 	"go.temporal.io/sdk/client"
 	sdk "go.temporal.io/sdk/temporal"
-	"go.temporal.io/sdk/worker"
 
 	"mylm/agent"
 	"mylm/agent/durable/temporal"
@@ -36,12 +34,7 @@ func TestServerQueues(t *testing.T) {
 	models.ToolQueue, box.ToolQueue = "agents/tools", "agents/tools"
 	defer work(t, c, models).Stop()
 	run := start(t, c, temporal.Input{Session: "s", Prompt: "go", Allow: tools.Writes})
-	w := worker.New(c, "agents/tools", worker.Options{Identity: "test", WorkerStopTimeout: time.Second, DisableWorkflowWorker: true})
-	box.RegisterTools(w)
-	if err := w.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer w.Stop()
+	defer workTools(t, c, box).Stop()
 	var out temporal.Output
 	if err := run.Get(t.Context(), &out); err != nil || out.StopReason != agent.StopComplete || out.Turns != 5 {
 		t.Fatalf("%+v, %v", out, err)
@@ -58,11 +51,7 @@ func TestServerQueues(t *testing.T) {
 	}
 	h := historyOf(t, c, "s", run.GetRunID())
 	keep(t, h, apart)
-	replayer := worker.NewWorkflowReplayer()
-	models.Register(workflows{replayer})
-	if err := replayer.ReplayWorkflowHistory(nil, h); err != nil {
-		t.Error(err)
-	}
+	runsAgain(t, models, h)
 }
 
 // A call that comes to a worker which has no tools is made by one that has, as where the
@@ -86,12 +75,7 @@ func TestServerQueuesMixed(t *testing.T) {
 	}
 	rest.ToolQueue, box.ToolQueue = "agents/tools", "agents/tools"
 	defer work(t, c, rest).Stop()
-	w = worker.New(c, "agents/tools", worker.Options{Identity: "test", WorkerStopTimeout: time.Second, DisableWorkflowWorker: true})
-	box.RegisterTools(w)
-	if err := w.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer w.Stop()
+	defer workTools(t, c, box).Stop()
 	decide(t, c, "s", temporal.Decision{Call: q.Call, Decision: agent.Decision{Verdict: agent.Allow}})
 	var out temporal.Output
 	if err := run.Get(t.Context(), &out); err != nil || out.StopReason != agent.StopComplete {

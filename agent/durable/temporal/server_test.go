@@ -121,13 +121,32 @@ func server(t *testing.T, o client.Options, args ...string) *testsuite.DevServer
 	return s
 }
 
+// work starts a worker that takes runs.
 func work(t *testing.T, c client.Client, runs *temporal.Runs) worker.Worker {
-	w := worker.New(c, "agents", worker.Options{Identity: "test", WorkerStopTimeout: time.Second, DeadlockDetectionTimeout: time.Minute})
-	runs.Register(w)
+	return started(t, worker.New(c, "agents", worker.Options{Identity: "test", WorkerStopTimeout: time.Second, DeadlockDetectionTimeout: time.Minute}), runs.Register)
+}
+
+// workTools starts one that calls tools for the runs of others.
+func workTools(t *testing.T, c client.Client, runs *temporal.Runs) worker.Worker {
+	return started(t, worker.New(c, "agents/tools", worker.Options{Identity: "test", WorkerStopTimeout: time.Second, DisableWorkflowWorker: true}), runs.RegisterTools)
+}
+
+func started(t *testing.T, w worker.Worker, register func(temporal.Registry)) worker.Worker {
+	register(w)
 	if err := w.Start(); err != nil {
 		t.Fatal(err)
 	}
 	return w
+}
+
+// runsAgain fails if a history does not.
+func runsAgain(t *testing.T, runs *temporal.Runs, h *history.History) {
+	t.Helper()
+	replayer := worker.NewWorkflowReplayer()
+	runs.Register(workflows{replayer})
+	if err := replayer.ReplayWorkflowHistory(nil, h); err != nil {
+		t.Error(err)
+	}
 }
 
 func start(t *testing.T, c client.Client, in temporal.Input) client.WorkflowRun {
@@ -228,11 +247,7 @@ func TestServer(t *testing.T) {
 	h := historyOf(t, c, "s", run.GetRunID())
 	t.Logf("%d events in %d turns", len(h.Events), out.Turns)
 	keep(t, h, recorded)
-	replayer := worker.NewWorkflowReplayer()
-	rest.Register(workflows{replayer})
-	if err := replayer.ReplayWorkflowHistory(nil, h); err != nil {
-		t.Error(err)
-	}
+	runsAgain(t, rest, h)
 }
 
 // A run goes on in new executions, with the server's word on when, and theirs run again.
@@ -251,12 +266,8 @@ func TestServerContinues(t *testing.T) {
 		t.Fatalf("%d executions; ran %s", len(all), ran)
 	}
 	keep(t, all[1].History, continued)
-	replayer := worker.NewWorkflowReplayer()
-	runs.Register(workflows{replayer})
-	for i, x := range all {
-		if err := replayer.ReplayWorkflowHistory(nil, x.History); err != nil {
-			t.Errorf("execution %d of %d does not run again: %v", i+1, len(all), err)
-		}
+	for _, x := range all {
+		runsAgain(t, runs, x.History)
 	}
 }
 
