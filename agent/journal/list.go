@@ -22,6 +22,10 @@ const (
 	Unreadable = "unreadable"
 )
 
+// LabelPlan is the label with the session of the plan that a session's runs are for. That of
+// the plan names itself.
+const LabelPlan = "plan"
+
 // Info describes a session in a list.
 type Info struct {
 	Header

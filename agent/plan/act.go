@@ -121,6 +121,7 @@ func (r *run) attempt(ctx context.Context, c *totals, j *job, without []string) 
 		session = r.newSession()
 		if r.opts.Elsewhere != nil { // of the first session it is recorded that the task starts
 			j.task.note(sessionKey, session.ID)
+			r.graph.Finish(j.task)
 			if err := r.recordTask(ctx, j.task, nil); err != nil {
 				return agent.Result{}, err
 			}
@@ -162,7 +163,7 @@ func (r *run) setUp(j *job, without []string) (o agent.Options, prompt string, e
 	o = r.opts.Agent
 	o.MaxTime, o.Tainted, o.Approve, o.Labels, o.NoLastWord = 0, o.Tainted || j.tainted, r.approve, nil, true
 	if o.Recorder != nil {
-		o.Recorder = &partRecorder{run: r, kind: EntryTask, task: j.task.ID}
+		o.Recorder = &partRecorder{run: r, task: j.task.ID}
 	}
 	if o.Tools, err = r.toolsOf(j.task, without); err != nil {
 		return o, "", err

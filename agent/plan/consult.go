@@ -123,7 +123,7 @@ func (r *run) ask(ctx context.Context, c *totals, q question, session *agent.Ses
 	o := r.opts.Agent
 	o.Sections, o.Labels, o.MaxTime, o.SelfEval, o.Approve = nil, nil, 0, "", r.approveReads
 	if o.Recorder != nil {
-		o.Recorder = &partRecorder{run: r, kind: EntryConsult, task: q.task, role: q.role}
+		o.Recorder = &partRecorder{run: r, task: q.task, role: q.role}
 	}
 	o.System, o.MaxMalformed, o.NoLastWord = system, 1, true
 	if o.Tools = q.tools; len(q.tools.Names()) > 0 {

@@ -39,9 +39,12 @@ type Run struct {
 	Options agent.Options
 }
 
-// sessionKey is the key of a task's metadata with the session of its last run elsewhere, for
-// whoever follows the task.
+// sessionKey is the key of Task.Session in a task's metadata.
 const sessionKey = "session"
+
+// Session is that of the task's last run elsewhere, for whoever follows the task; "" if there
+// is none.
+func (t Task) Session() string { return t.Metadata[sessionKey] }
 
 // goBeside has a task worked on.
 func (r *run) goBeside(ctx context.Context, f func(context.Context)) {

@@ -184,7 +184,7 @@ func (g *Graph) Start(id string) error {
 
 // Finish puts a task at its end, as t has it: status, result, error and
 // metadata. Where that is failed or blocked all that wait for it are blocked,
-// and their ids returned. Pending puts it back.
+// and their ids returned. Pending puts it back; in progress it stays what it is.
 func (g *Graph) Finish(t Task) (blocked []string) {
 	i, ok := g.index[t.ID]
 	if !ok {

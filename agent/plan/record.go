@@ -17,7 +17,7 @@ const RunName = "plan"
 // The kinds of entry that a plan adds to those of the agent.
 const (
 	EntryPlan    agent.EntryKind = "plan"    // the current plan: a Planned, in Args
-	EntryStep    agent.EntryKind = "step"    // a task was taken up, or ended; in Args
+	EntryStep    agent.EntryKind = "step"    // a task was taken up, or ended: a Progress, in Args
 	EntryTask    agent.EntryKind = "task"    // an entry of the session of the task Name, in Args
 	EntryConsult agent.EntryKind = "consult" // an entry of the session in which the model was asked about the plan, or about the task Name, in Args; Purpose is the template that it was asked with
 	EntryRead    agent.EntryKind = "read"    // how the last reply in the session Call was interpreted, in Args; or why it could not be read, in Error
@@ -27,8 +27,8 @@ const (
 // its goal was recorded.
 var ErrNoPlan = errors.New("the session holds no plan")
 
-// progress is what is recorded of a task and of the plan with it.
-type progress struct {
+// Progress is what is recorded of a task and of the plan with it.
+type Progress struct {
 	Task      Task     `json:"task"`
 	Iteration int      `json:"iteration"`
 	Turns     int      `json:"turns"`
@@ -80,7 +80,7 @@ func (r *run) begin(ctx context.Context, goal string, given []Task, l *loaded) e
 }
 
 func (r *run) recordTask(ctx context.Context, t Task, learned []string) error {
-	return r.recordJSON(ctx, EntryStep, progress{t, r.state.Iteration, r.budget.usedTurns(), learned})
+	return r.recordJSON(ctx, EntryStep, Progress{t, r.state.Iteration, r.budget.usedTurns(), learned})
 }
 
 func (r *run) recordJSON(ctx context.Context, kind agent.EntryKind, v any) error {
@@ -107,21 +107,29 @@ func (r *run) recordRead(ctx context.Context, q question, s *agent.Session, valu
 // partRecorder puts a session of its own into that of the plan.
 type partRecorder struct {
 	run        *run
-	kind       agent.EntryKind
 	task, role string
 }
 
 // Append implements agent.Recorder.
 func (p *partRecorder) Append(ctx context.Context, e agent.Entry) error {
-	b, err := e.MarshalJSON() // json.Marshal escapes <, > and & in it
+	of, err := PartEntry(p.task, p.role, e)
 	if err != nil {
 		return err
 	}
-	of := agent.CustomEntry{Type: p.kind, Name: p.task, Purpose: agent.Purpose(p.role), Call: e.CallID(), Args: b}
+	return p.run.write(ctx, e.Turn, of)
+}
+
+// PartEntry is an entry of a session as that of its plan has it, see Part.
+func PartEntry(task, role string, e agent.Entry) (of agent.CustomEntry, err error) {
+	of = agent.CustomEntry{Type: EntryTask, Name: task, Purpose: agent.Purpose(role), Call: e.CallID()}
+	if role != "" {
+		of.Type = EntryConsult
+	}
 	if c, ok := e.Payload.(agent.CallEntry); ok {
 		of.Effect = c.Effect
 	}
-	return p.run.write(ctx, e.Turn, of)
+	of.Args, err = e.MarshalJSON() // json.Marshal escapes <, > and & in it
+	return of, err
 }
 
 // Saved is a plan as a session has it.
@@ -236,7 +244,7 @@ func (l *loaded) applyCustom(e agent.CustomEntry) error {
 		}
 		l.tasks = p.Tasks
 	case EntryStep:
-		var p progress
+		var p Progress
 		if err := json.Unmarshal(e.Args, &p); err != nil {
 			return err
 		}
@@ -255,7 +263,7 @@ func (l *loaded) applyCustom(e agent.CustomEntry) error {
 }
 
 // applyStep applies the start or the end of a task.
-func (l *loaded) applyStep(p progress) {
+func (l *loaded) applyStep(p Progress) {
 	l.iteration, l.learned = p.Iteration, appendLast(l.learned, p.Learned...)
 	for i := range l.tasks {
 		if l.tasks[i].ID == p.Task.ID {

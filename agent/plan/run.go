@@ -328,6 +328,7 @@ func (r *run) startTask(ctx context.Context, t Task) (job, error) {
 	if r.opts.Elsewhere != nil {
 		session = r.newSession()
 		t.note(sessionKey, session.ID)
+		r.graph.Finish(t)
 	}
 	if err := r.recordTask(ctx, t, nil); err != nil {
 		t.Status = Pending

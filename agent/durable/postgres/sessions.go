@@ -154,11 +154,14 @@ func after(ctx context.Context, tx pgx.Tx, id string, seq int) ([]agent.Entry, e
 	})
 }
 
+// whole is true of sessions that are no part of a plan, see journal.LabelPlan.
+const whole = "coalesce(labels->>'plan', id) = id"
+
 // Count returns how many sessions there are in each state, as List has them.
 func (s *Sessions) Count(ctx context.Context) (states map[string]int, err error) {
 	states = map[string]int{}
 	err = s.db.inTenant(ctx, s.tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, "SELECT state, count(*) FROM sessions GROUP BY state")
+		rows, err := tx.Query(ctx, "SELECT state, count(*) FROM sessions WHERE "+whole+" GROUP BY state")
 		if err != nil {
 			return err
 		}
@@ -188,7 +191,8 @@ func putBack(ctx context.Context, tx pgx.Tx, id string, entries []agent.Entry) e
 }
 
 // List lists sessions, the last changed first. One whose run is under way is
-// journal.Unfinished, as is one whose process died.
+// journal.Unfinished, as is one whose process died. The sessions of a plan's tasks are listed
+// if the filter has the label journal.LabelPlan, and only then.
 func (s *Sessions) List(ctx context.Context, f journal.Filter) (all []journal.Info, err error) {
 	err = s.db.inTenant(ctx, s.tenant, func(tx pgx.Tx) error {
 		var before *time.Time
@@ -196,7 +200,7 @@ func (s *Sessions) List(ctx context.Context, f journal.Filter) (all []journal.In
 			before = &f.Before
 		}
 		rows, err := tx.Query(ctx, `SELECT id, created, title, labels, version, changed, size, state FROM sessions
-			WHERE labels @> $1 AND ($2::timestamptz IS NULL OR changed < $2) ORDER BY changed DESC, id LIMIT nullif($3, 0)`,
+			WHERE labels @> $1 AND ($1::jsonb ? 'plan' OR `+whole+`) AND ($2::timestamptz IS NULL OR changed < $2) ORDER BY changed DESC, id LIMIT nullif($3, 0)`,
 			labels(f.Labels), before, f.Limit)
 		if err != nil {
 			return err

@@ -131,6 +131,22 @@ func TestSessions(t *testing.T) {
 	if all, err := inDatabase.List(t.Context(), journal.Filter{Limit: 1}); err != nil || len(all) != 1 {
 		t.Errorf("List of one = %+v, %v", all, err)
 	}
+	// The session of a plan's task is found by the plan only.
+	for id, of := range map[string]string{"plan": "plan", "task": "plan"} {
+		begins := agent.RunEntry{Setup: &agent.Setup{Labels: map[string]string{journal.LabelPlan: of}}}
+		if err := inDatabase.Append(t.Context(), agent.Entry{Session: id, Seq: 1, Time: time.Now(), Run: "r", Payload: begins}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if all, err := inDatabase.List(t.Context(), journal.Filter{}); err != nil || len(all) != 3 || all[0].ID != "plan" {
+		t.Errorf("List with a plan = %+v, %v", all, err)
+	}
+	if all, err := inDatabase.List(t.Context(), journal.Filter{Labels: map[string]string{journal.LabelPlan: "plan"}}); err != nil || len(all) != 2 {
+		t.Errorf("List of a plan = %+v, %v", all, err)
+	}
+	if states, err := inDatabase.Count(t.Context()); err != nil || states["complete"] != 2 || states[journal.Unfinished] != 1 {
+		t.Errorf("Count = %v, %v", states, err)
+	}
 	// Another tenant finds none of it.
 	stranger := sessions(t, db, "stranger")
 	if _, _, err := stranger.Load(t.Context(), session.ID); !errors.Is(err, journal.ErrNotFound) {

@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"mylm/agent"
+	"mylm/agent/journal"
 	"mylm/agent/plan"
 	"mylm/tools"
 )
@@ -32,6 +33,8 @@ type PlanInput struct {
 	// functions do not work here, and Explore is refused.
 	Options  plan.Options `json:"options"`
 	PlanOnly bool         `json:"plan_only,omitempty"` // as in the options
+
+	TaskTurns int `json:"task_turns,omitempty"` // of one task, as Options.Agent.MaxTurns; 0: those of the workers
 
 	// Prefix is what the ids of the child workflows begin with, before that of the session.
 	Prefix string `json:"prefix,omitempty"`
@@ -56,10 +59,10 @@ func report(r agent.Result, s *agent.Session, stopped bool) *Report {
 	return out
 }
 
-// maxPlanTurns is how many replies of the model a plan in a workflow may have. Each child has
+// MaxPlanTurns is how many replies of the model a plan in a workflow may have. Each child has
 // one at least, and some 11 events in the history of the plan, which no execution continues:
 // that is half of the 10,240 events at which Temporal warns.
-const maxPlanTurns = 500
+const MaxPlanTurns = 500
 
 // Plan is a plan, in the coroutines of a workflow.
 func (r *Runs) Plan(ctx workflow.Context, in PlanInput) (Output, error) {
@@ -67,15 +70,20 @@ func (r *Runs) Plan(ctx workflow.Context, in PlanInput) (Output, error) {
 	run, cancel := context.WithCancelCause(context.WithValue(context.Background(), coroutine{}, ctx))
 	defer cancel(nil)
 	e := &effects{runs: r, ctx: ctx, cancel: cancel, session: id, allow: in.Allow}
+	if err := e.listen(); err != nil { // a plan has no call that waits: its tasks do
+		return Output{}, err
+	}
 	if err := e.setUp(Input{}); err != nil {
 		return Output{}, err
 	}
+	e.opts.Labels = labelled(e.opts.Labels, map[string]string{journal.LabelPlan: id})
+	e.opts.MaxTurns = cmp.Or(in.TaskTurns, e.opts.MaxTurns)
 	o := in.Options
 	if o.Explore {
 		return Output{}, refused(errors.New("the planner of a workflow cannot look around: leave out Explore"))
 	}
-	if o.MaxTurns > maxPlanTurns {
-		return Output{}, refused(fmt.Errorf("the plan has a MaxTurns of %d; in a workflow it may be %d", o.MaxTurns, maxPlanTurns))
+	if o.MaxTurns > MaxPlanTurns {
+		return Output{}, refused(fmt.Errorf("the plan has a MaxTurns of %d; in a workflow it may be %d", o.MaxTurns, MaxPlanTurns))
 	}
 	o.Agent, o.PlanOnly = e.opts, in.PlanOnly
 	o.Elsewhere = &parts{effects: e, flushing: workflow.NewMutex(ctx), prefix: in.Prefix}
@@ -204,6 +212,7 @@ func (p *parts) child(ctx workflow.Context, of plan.Run) (out Output, err error)
 	if err := p.flushIn(ctx); err != nil { // who reads the plan finds what it is for
 		return out, err
 	}
+	of.Options.Labels = p.opts.Labels
 	s, err := newSettings(of.Options)
 	if err != nil {
 		return out, err

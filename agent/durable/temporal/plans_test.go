@@ -15,12 +15,13 @@ import (
 	history "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/testsuite"
-	"go.temporal.io/sdk/worker"
 
 	"mylm/agent"
 	"mylm/agent/durable/temporal"
+	"mylm/agent/journal"
 	"mylm/agent/plan"
 	"mylm/providers"
+	"mylm/providers/scripted"
 	"mylm/tools"
 )
 
@@ -67,7 +68,7 @@ func (m *planner) Generate(_ context.Context, r providers.Request) iter.Seq2[pro
 // sessions of its runs, which are apart.
 func TestPlan(t *testing.T) {
 	m := &planner{tasks: threeTasks}
-	b := newBench(t, agent.Options{Model: m})
+	b := newBench(t, agent.Options{Model: m, Labels: map[string]string{"project": "x"}})
 	b.ExecuteWorkflow(temporal.PlanName, temporal.PlanInput{Session: "p", Goal: "all of it", Allow: tools.Writes, Options: plan.Options{Workers: 2}})
 	if err := b.GetWorkflowError(); err != nil {
 		t.Fatal(err)
@@ -101,8 +102,13 @@ func TestPlan(t *testing.T) {
 		if want := state.Tasks[i]; task.Status != want.Status || task.Result != want.Result {
 			t.Errorf("%s is %s with %q, in a process %s with %q", task.ID, task.Status, task.Result, want.Status, want.Result)
 		}
-		if of := b.store.sessions[task.Metadata["session"]]; len(of) == 0 || of[len(of)-1].Kind() != agent.EntryEnd {
-			t.Errorf("the session %q of %s has %d entries", task.Metadata["session"], task.ID, len(of))
+		if of := b.store.sessions[task.Session()]; len(of) == 0 || of[len(of)-1].Kind() != agent.EntryEnd {
+			t.Errorf("the session %q of %s has %d entries", task.Session(), task.ID, len(of))
+		}
+	}
+	for id, of := range b.store.sessions {
+		if begins, ok := of[0].Payload.(agent.RunEntry); !ok || begins.Setup.Labels[journal.LabelPlan] != "p" || begins.Setup.Labels["project"] != "x" {
+			t.Errorf("%s has the labels %v", id, begins.Setup.Labels)
 		}
 	}
 	if got := b.store.text(t, "p"); !strings.HasSuffix(got, "reply "+state.Output+"\nend complete\n") {
@@ -134,8 +140,8 @@ func TestPlanRecovers(t *testing.T) {
 // Each session of a task is in the record before anything of it is done, also that of a
 // further attempt.
 func TestPlanNamesSessions(t *testing.T) {
-	b := newBench(t, agent.Options{Model: &planner{}, MaxTurns: 1})
-	b.ExecuteWorkflow(temporal.PlanName, temporal.PlanInput{Session: "p", Goal: "read a", Options: plan.Options{NoPlan: true, NoObserve: true, NoReflect: true}})
+	b := newBench(t, agent.Options{Model: &planner{}})
+	b.ExecuteWorkflow(temporal.PlanName, temporal.PlanInput{Session: "p", Goal: "read a", TaskTurns: 1, Options: plan.Options{NoPlan: true, NoObserve: true, NoReflect: true}})
 	if err := b.GetWorkflowError(); err != nil {
 		t.Fatal(err)
 	}
@@ -143,13 +149,50 @@ func TestPlanNamesSessions(t *testing.T) {
 	for _, e := range b.store.sessions["p"] {
 		var step struct{ Task plan.Task }
 		if c, ok := e.Payload.(agent.CustomEntry); ok && c.Type == plan.EntryStep && json.Unmarshal(c.Args, &step) == nil && step.Task.Status == plan.InProgress {
-			named[step.Task.Metadata["session"]] = true
+			named[step.Task.Session()] = true
 		}
 	}
 	for id := range b.store.sessions {
 		if id != "p" && !named[id] || len(b.store.sessions) < 3 {
 			t.Errorf("the session %s of %d is not named where it begins", id, len(b.store.sessions))
 		}
+	}
+}
+
+// adding is a planner that adds a task when it sees the first result.
+type adding struct{ *planner }
+
+func (m adding) Generate(ctx context.Context, r providers.Request) iter.Seq2[providers.Chunk, error] {
+	if system, last := r.Messages[0].Text, r.Messages[len(r.Messages)-1].Text; strings.Contains(system, `{"success"`) && strings.Contains(last, "done with a") {
+		return scripted.Say(`{"success": true, "progress": "on", "adjustments": {"add": [{"id": "d", "description": "sum up again", "dependencies": ["b"]}]}}`).Generate(ctx, r)
+	}
+	return m.planner.Generate(ctx, r)
+}
+
+// A plan that is changed names the sessions of the tasks that are under way.
+func TestPlanChangedNamesSessions(t *testing.T) {
+	b := newBench(t, agent.Options{Model: adding{&planner{tasks: threeTasks}}})
+	b.decideLater(t, agent.Allow)
+	b.ExecuteWorkflow(temporal.PlanName, temporal.PlanInput{Session: "p", Goal: "all", Options: plan.Options{Workers: 2}})
+	if err := b.GetWorkflowError(); err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, e := range b.store.sessions["p"] {
+		var p plan.Planned
+		if c, ok := e.Payload.(agent.CustomEntry); ok && c.Type == plan.EntryPlan && json.Unmarshal(c.Args, &p) == nil {
+			for _, task := range p.Tasks {
+				if task.Status == plan.InProgress {
+					found = true
+					if b.store.sessions[task.Session()] == nil {
+						t.Errorf("the plan that was changed names the session %q of %s", task.Session(), task.ID)
+					}
+				}
+			}
+		}
+	}
+	if !found {
+		t.Errorf("no plan was changed while a task was under way\n%s", b.store.text(t, "p"))
 	}
 }
 
@@ -294,11 +337,7 @@ func TestServerPlan(t *testing.T) {
 	h := historyOf(t, c, "p", run.GetRunID())
 	t.Logf("%d events", len(h.Events))
 	keep(t, h, planned)
-	replayer := worker.NewWorkflowReplayer()
-	runs.Register(workflows{replayer})
-	if err := replayer.ReplayWorkflowHistory(nil, h); err != nil {
-		t.Error(err)
-	}
+	runsAgain(t, runs, h)
 }
 
 // What a task has used whose run is cancelled by itself reaches the plan through a server.

@@ -229,10 +229,13 @@ func (r *Runs) place(context.Context) (json.RawMessage, error) { return r.settin
 func (s *settings) join(there settings) {
 	s.Elsewhere = false
 	s.Tools, s.Sections, s.Environment = there.Tools, there.Sections, there.Environment
-	labels := maps.Clone(s.Labels)
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	maps.Copy(labels, there.Labels)
-	s.Labels = labels
+	s.Labels = labelled(s.Labels, there.Labels)
+}
+
+// labelled are labels with more of them.
+func labelled(labels, more map[string]string) map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, labels)
+	maps.Copy(all, more)
+	return all
 }
