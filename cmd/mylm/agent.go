@@ -9,6 +9,7 @@ import (
 	"mylm/cmd/mylm/internal/cmdline"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/plans"
 	"mylm/cmd/mylm/internal/sink"
 	"mylm/cmd/mylm/internal/term"
 
@@ -80,13 +81,7 @@ func planFlags() []cli.Flag {
 // progressFlags are those of a plan that is made already: mylm resume has them,
 // too.
 func progressFlags() []cli.Flag {
-	return cmdline.Group(config.OfPlans,
-		&cli.BoolFlag{Name: "no-reason", Usage: "take tasks in the order of the plan"},
-		&cli.BoolFlag{Name: "no-observe", Usage: "count every answer as a completed task"},
-		&cli.BoolFlag{Name: "no-reflect", Usage: "skip the review of the whole plan"},
-		cmdline.Int(&cli.IntFlag{Name: "task-turns", Usage: "maximum `NUMBER` of replies of the model in one task of a plan", DefaultText: "10"}, 1, 0),
-		cmdline.Int(&cli.IntFlag{Name: "workers", Usage: "how many tasks of a plan run side by side, 4 at most, where none can lead to a question", DefaultText: "4"}, 1, plan.MaxWorkers),
-	)
+	return plans.Progress("how many tasks of a plan run side by side, 4 at most, where none can lead to a question")
 }
 
 // runPlan checks the flags and does what they ask for.

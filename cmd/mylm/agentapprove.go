@@ -11,6 +11,7 @@ import (
 	"mylm/agent"
 	"mylm/agent/plan"
 	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/plans"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/tools"
@@ -44,7 +45,7 @@ func (r *run) agree(ctx context.Context, made plan.Planned) (edited []plan.Task,
 // showPlan asks about tasks until the answer is yes or edit. Anything else is an
 // error.
 func showPlan(ctx context.Context, p *setup.Person, tasks []plan.Task, note string) (edit bool, err error) {
-	shown := term.Proposal{Head: "\nThe plan:\n\n", Text: planText(tasks), What: "carry it out", Edit: true}
+	shown := term.Proposal{Head: "\nThe plan:\n\n", Text: plans.Text(tasks), What: "carry it out", Edit: true}
 	if note != "" {
 		shown.Tail = term.Visible(note) + "\n\n"
 	}

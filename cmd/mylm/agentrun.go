@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"mylm/agent/remember"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/plans"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/sink"
 	"mylm/cmd/mylm/internal/term"
@@ -149,16 +149,7 @@ func (r *run) planOptions() plan.Options {
 	if w := r.plan.workflow; w != nil {
 		o.Labels["workflow"] = w.Name
 	}
-	if c.IsSet("workers") || options.Workers == 0 {
-		options.Workers = cmp.Or(c.Int("workers"), plan.MaxWorkers)
-	}
-	for name, off := range map[string]*bool{
-		"mixed": &options.Explore, "no-plan": &options.NoPlan, "no-reason": &options.NoReason, "no-observe": &options.NoObserve, "no-reflect": &options.NoReflect,
-	} {
-		if c.IsSet(name) {
-			*off = c.Bool(name)
-		}
-	}
+	plans.Set(c, &options)
 	options.Agent, options.Alone = o, func(registry *tools.Registry) bool { return mayAsk(r.Guard.Mode(), registry) }
 	if options.Explore {
 		options.Agree = func(ctx context.Context, made plan.Planned) ([]plan.Task, error) {
@@ -249,36 +240,9 @@ func (*outcome) Close(sink.Outcome) error { return nil }
 // printPlan prints a plan in the form that the flags select.
 func (o *output) printPlan(made plan.Planned, mermaid bool) error {
 	o.printed = true
-	switch {
-	case mermaid:
+	if mermaid {
 		o.screen.Answer(plan.Mermaid(made.Tasks))
-	case o.form == sink.Text:
-		o.screen.Answer(planText(made.Tasks))
-	default:
-		print := term.PrintJSON
-		if o.form == sink.Events {
-			print = term.PrintJSONLine
-		}
-		return print(o.screen, struct {
-			Goal  string      `json:"goal"`
-			Tasks []plan.Task `json:"tasks"`
-		}{made.Goal, made.Tasks})
+		return nil
 	}
-	return nil
-}
-
-// planText is a plan for a person.
-func planText(tasks []plan.Task) string {
-	var b strings.Builder
-	for _, t := range tasks {
-		fmt.Fprintf(&b, "%s  %s", term.Flat(t.ID), term.Flat(t.Description))
-		if len(t.Dependencies) > 0 {
-			fmt.Fprintf(&b, " (after %s)", term.Flat(strings.Join(t.Dependencies, ", ")))
-		}
-		if t.Tools != nil {
-			fmt.Fprintf(&b, " [%s]", cmp.Or(term.Flat(strings.Join(t.Tools, ", ")), "no tools"))
-		}
-		b.WriteString("\n")
-	}
-	return b.String()
+	return plans.Print(o.screen, o.form, made)
 }

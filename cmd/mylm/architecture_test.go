@@ -57,6 +57,8 @@ var rules = []rule{
 	}, "a setup is made of settings, and does not know where the events of a run go"},
 	{"cmd/mylm/internal/sink", []string{"agent", "agent/*", "cmd/mylm/internal/cmdline", "cmd/mylm/internal/failure", "cmd/mylm/internal/markdown", "cmd/mylm/internal/term", "providers", "tools/files", "tools/shell"},
 		"a sink takes events, and has flags that select it; it knows neither settings nor how a run was set up"},
+	{"cmd/mylm/internal/plans", []string{"agent/plan", "cmd/mylm/internal/cmdline", "cmd/mylm/internal/config", "cmd/mylm/internal/sink", "cmd/mylm/internal/term"},
+		"flags become options of a plan; who carries it out is not known here"},
 	{"cmd/mylm/internal/chat", []string{"agent", "cmd/mylm/internal/failure", "cmd/mylm/internal/setup", "cmd/mylm/internal/term", "tools/ask", "tools/files"},
 		"a conversation shows what a screen gets and asks what a setup asks; it knows neither runs nor settings"},
 	{"scripts", nil, "scripts measure and fetch from outside"},

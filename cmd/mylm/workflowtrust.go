@@ -13,6 +13,7 @@ import (
 	"mylm/agent/plan"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/plans"
 	"mylm/cmd/mylm/internal/term"
 )
 
@@ -96,7 +97,7 @@ func (f *workflowRun) text() (string, error) {
 		part("inputs", inputs...)
 	}
 	if len(tasks) > 0 {
-		part("steps", strings.Split(strings.TrimSpace(planText(tasks)), "\n")...)
+		part("steps", strings.Split(strings.TrimSpace(plans.Text(tasks)), "\n")...)
 	} else {
 		part("steps", "those that the model makes of the goal")
 	}

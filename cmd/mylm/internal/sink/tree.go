@@ -85,10 +85,10 @@ func (t *Terminal) planned(p plan.Planned) {
 	t.line("", title+term.Plural(len(p.Tasks), "task"))
 	before := map[string]string{}
 	for _, old := range was {
-		before[old.ID] = row(old)
+		before[old.ID] = TaskRow(old)
 	}
 	for _, task := range v.tasks {
-		if text := row(task); before[task.ID] != text {
+		if text := TaskRow(task); before[task.ID] != text {
 			t.line("", "  "+text)
 		}
 	}
@@ -136,8 +136,8 @@ func sign(s plan.Status) string {
 	return "⋯"
 }
 
-// row is a task in a line.
-func row(t plan.Task) string {
+// TaskRow is a task in a line.
+func TaskRow(t plan.Task) string {
 	text := sign(t.Status) + " " + label(t.ID) + "  " + term.OneLine(term.Visible(t.Description), 200)
 	if t.Status == plan.Blocked || t.Status == plan.Failed {
 		text += " (" + string(t.Status) + ")"
@@ -173,7 +173,7 @@ func (v *tree) rows(n int) []string {
 		rows = append(rows, fmt.Sprintf("  … %d before", from))
 	}
 	for _, t := range v.tasks[from:to] {
-		rows = append(rows, row(t))
+		rows = append(rows, TaskRow(t))
 	}
 	if to < len(v.tasks) {
 		rows = append(rows, fmt.Sprintf("  … %d more", len(v.tasks)-to))
