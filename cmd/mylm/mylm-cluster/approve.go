@@ -13,6 +13,8 @@ import (
 
 	"mylm/agent"
 	"mylm/agent/durable/temporal"
+	"mylm/agent/journal"
+	"mylm/agent/plan"
 	"mylm/cmd/mylm/internal/cmdline"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
@@ -21,7 +23,8 @@ import (
 func (c *cluster) approveCommand() *cli.Command {
 	return &cli.Command{
 		Name: "approve", Usage: "decide about the call of a run that waits", ArgsUsage: "ID",
-		Description: "It shows the call, and asks on the terminal. --yes and --deny decide without a question.",
+		Description: `It shows the call, and asks on the terminal. --yes and --deny decide without a question.
+Of a plan it is the call of the first task that waits. The session of a task is an ID as well.`,
 		UsageText: `mylm-cluster approve 4mvbhgq3zuyta
 mylm-cluster approve --deny --reason "not before Monday" 4mvbhgq3zuyta`,
 		Flags: join(temporalFlags(), cmdline.Group(ofRun,
@@ -44,6 +47,7 @@ mylm-cluster approve --deny --reason "not before Monday" 4mvbhgq3zuyta`,
 // approved is what approve --json prints.
 type approved struct {
 	Session string                 `json:"session"`
+	Task    string                 `json:"task,omitempty"` // of the plan that was named
 	Allowed bool                   `json:"allowed"`
 	Call    *agent.ApprovalRequest `json:"call"`
 }
@@ -58,7 +62,7 @@ func (c *cluster) approve(ctx *cli.Context, l *link, id string) error {
 	case status != "running":
 		return &failure.Error{Code: failure.ExitError, Name: "not_waiting", Err: fmt.Errorf("no call waits: the run of %s is over (%s)", id, status)}
 	}
-	q, err := l.waiting(ctx.Context, id)
+	of, task, q, err := l.asks(ctx.Context, id)
 	if err != nil {
 		return err
 	}
@@ -68,23 +72,23 @@ func (c *cluster) approve(ctx *cli.Context, l *link, id string) error {
 	}
 	yes := ctx.Bool("yes")
 	if yes || ctx.Bool("deny") {
-		c.screen.Say(callText(q))
+		c.screen.Say(callText(task, q))
 	} else {
-		yes, err = consents(ctx.Context, &term.Prompter{Screen: c.screen}, q)
+		yes, err = consents(ctx.Context, &term.Prompter{Screen: c.screen}, task, q)
 		var nobody term.Nobody
 		if errors.As(err, &nobody) {
-			c.screen.Say(callText(q))
+			c.screen.Say(callText(task, q))
 			return failure.Usage("%w", err).WithHint("--yes allows the call, --deny denies it.")
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if err := l.decide(ctx.Context, id, q, yes, ctx.String("reason")); err != nil {
+	if err := l.decide(ctx.Context, of, q, yes, ctx.String("reason")); err != nil {
 		return err
 	}
 	if ctx.Bool("json") {
-		return term.PrintJSON(c.screen, approved{id, yes, q})
+		return term.PrintJSON(c.screen, approved{of, task, yes, q})
 	}
 	if yes {
 		c.screen.Say("allowed")
@@ -94,16 +98,43 @@ func (c *cluster) approve(ctx *cli.Context, l *link, id string) error {
 	return nil
 }
 
-// waits is called when a call of a run that was started here waits: it asks the person,
-// or says how to decide.
-func (c *cluster) waits(ctx context.Context, l *link, id string, q *agent.ApprovalRequest, person *term.Prompter) error {
-	if person.Absent() != "" {
-		c.screen.Say(waitsFor(id, q))
+// asks is the call that waits of a run or, if that is a plan, of one of its tasks: q is nil
+// if none does.
+func (l *link) asks(ctx context.Context, id string) (of, task string, q *agent.ApprovalRequest, err error) {
+	if q, err = l.waiting(ctx, id); q != nil || err != nil {
+		return id, "", q, err
+	}
+	tasks, err := tasksOf(ctx, l.sessions, id)
+	if errors.Is(err, journal.ErrNotFound) { // it has not begun
+		err = nil
+	}
+	var missing *serviceerror.NotFound
+	for _, t := range tasks {
+		if t.Status != plan.InProgress {
+			continue
+		}
+		q, err = l.waiting(ctx, t.Session())
+		if errors.As(err, &missing) { // nor has this
+			err = nil
+		}
+		if q != nil || err != nil {
+			return t.Session(), t.ID, q, err
+		}
+	}
+	return id, "", nil, err
+}
+
+// waits is called when a call waits: it asks the person who has started the run, or says how
+// to decide.
+func (w *watch) waits(ctx context.Context, p *player, q *agent.ApprovalRequest) error {
+	if !w.own || w.person.Absent() != "" {
+		w.person.Screen.Say("mylm-cluster: " + callText(p.task, q) +
+			"\n  mylm-cluster approve " + p.result.Session + " decides: --yes allows it, --deny denies it")
 		return nil
 	}
-	yes, err := consents(ctx, person, q)
+	yes, err := consents(ctx, &w.person, p.task, q)
 	if err == nil {
-		err = l.decide(ctx, id, q, yes, "")
+		err = w.decide(ctx, p.result.Session, q, yes, "")
 	}
 	var rejected *failure.Error
 	if errors.As(err, &rejected) && rejected.Name == "not_waiting" { // somebody else has decided
@@ -113,15 +144,24 @@ func (c *cluster) waits(ctx context.Context, l *link, id string, q *agent.Approv
 }
 
 // consents asks the person about a call.
-func consents(ctx context.Context, p *term.Prompter, q *agent.ApprovalRequest) (bool, error) {
+func consents(ctx context.Context, p *term.Prompter, task string, q *agent.ApprovalRequest) (bool, error) {
 	tail := ""
 	if q.Tainted {
 		tail = "The run has read text from outside the workspace.\n"
 	}
 	said, err := p.Consent(ctx, term.Proposal{
-		Head: fmt.Sprintf("\nThe model wants to use %s (%s):\n\n", term.OneLine(q.Name, 60), q.Effect), Text: preview(q), Tail: tail, What: "allow it",
+		Head: fmt.Sprintf("\n%sThe model wants to use %s (%s):\n\n", ofTask(task), term.OneLine(q.Name, 60), q.Effect),
+		Text: preview(q), Tail: tail, What: "allow it",
 	})
 	return err == nil && said != term.AnswerNo, err
+}
+
+// ofTask begins a line about a call that a task of a plan makes.
+func ofTask(task string) string {
+	if task == "" {
+		return ""
+	}
+	return term.OneLine(term.Visible(task), 30) + ": "
 }
 
 // preview is what a call would do.
@@ -133,14 +173,10 @@ func preview(q *agent.ApprovalRequest) string {
 }
 
 // callText is a call for stderr.
-func callText(q *agent.ApprovalRequest) string {
+func callText(task string, q *agent.ApprovalRequest) string {
 	lines := term.NewPreview(preview(q), 200, 40).Shown // for a log: no width
-	return fmt.Sprintf("%s (%s) waits for a decision:\n%s", term.OneLine(q.Name, 60), q.Effect, strings.Join(lines, "\n"))
-}
-
-// waitsFor says what waits, and how to decide.
-func waitsFor(id string, q *agent.ApprovalRequest) string {
-	return "mylm-cluster: " + callText(q) + "\n  mylm-cluster approve " + id + " decides: --yes allows it, --deny denies it"
+	return fmt.Sprintf("%s%s (%s) waits for a decision:\n%s",
+		ofTask(task), term.OneLine(q.Name, 60), q.Effect, strings.Join(lines, "\n"))
 }
 
 // answerWithin is how long a worker may take to answer for a run.

@@ -5,13 +5,14 @@
 //	mylm-cluster migrate
 //	mylm-cluster worker -m qwen3:8b --workspace ~/shop &
 //	mylm-cluster ask "which host is staging?"
+//	mylm-cluster agent run "find out which test is slow, and why"
 //
 // # Files
 //
 // main.go has the list of commands, errors.go what is said about errors, connect.go how
-// the database is reached, dial.go how Temporal is. run.go starts runs, watch.go follows
-// them, and play.go makes events of the entries of a session. Each other file is a command
-// or few.
+// the database is reached, dial.go how Temporal is. run.go starts runs and agent.go plans,
+// watch.go follows them, record.go reads a session, a plan's with those of its tasks, and
+// play.go and playplan.go make events of its entries. Each other file is a command or few.
 //
 // # Output
 //

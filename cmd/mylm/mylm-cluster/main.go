@@ -64,11 +64,12 @@ func (c *cluster) app() *cli.Command {
 		Name: "mylm-cluster", Usage: "mylm on many machines: runs on Temporal, memory and sessions on PostgreSQL",
 		UsageText: `mylm-cluster migrate                               # makes the tables in the database
 mylm-cluster worker -m qwen3:8b --workspace ~/shop # on any machine, any number of them
-mylm-cluster ask "which host is staging?"`,
+mylm-cluster ask "which host is staging?"
+mylm-cluster agent run "find out which test is slow, and why"`,
 		Subcommands: []*cli.Command{
 			c.askCommand(), c.agentCommand(), c.workerCommand(), c.tailCommand(), c.approveCommand(), c.cancelCommand(), c.statsCommand(),
-			{Name: "list", Usage: "list sessions, the last changed first", Flags: join(databaseFlags(), limitFlag(20), jsonFlag()), Action: c.listSessions},
-			{Name: "show", Usage: "print a session", ArgsUsage: "ID", Flags: join(databaseFlags(), jsonFlag()), Action: c.showSession},
+			{Name: "list", Usage: "list sessions, the last changed first, plans with their tasks", Flags: join(databaseFlags(), limitFlag(20), jsonFlag()), Action: c.listSessions},
+			{Name: "show", Usage: "print a session, that of a plan with its tasks", ArgsUsage: "ID", Flags: join(databaseFlags(), jsonFlag()), Action: c.showSession},
 			c.memoryCommand(),
 			{Name: "migrate", Usage: "make the tables, or bring them to this version", Flags: databaseFlags(), Action: c.migrate},
 		},

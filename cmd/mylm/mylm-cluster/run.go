@@ -41,16 +41,6 @@ mylm-cluster ask --detach "count the words of all books"   # prints the id of th
 	}
 }
 
-func (c *cluster) agentCommand() *cli.Command {
-	return &cli.Command{Name: "agent", Usage: "have a worker work on a goal", Subcommands: []*cli.Command{{
-		Name: "run", Usage: "work on a goal", ArgsUsage: "[GOAL...] [-]",
-		Description: `The goal is worked on in one run, as mylm agent run --no-plan does: plans of several tasks
-are of one process so far.`,
-		UsageText: `mylm-cluster agent run --yes "fix the failing test"`,
-		Flags:     runFlags(), Action: c.ask,
-	}}}
-}
-
 // runFlags are those of everything that starts a run.
 func runFlags() []cli.Flag {
 	return join(temporalFlags(), append(cmdline.Group(ofRun,
@@ -89,7 +79,7 @@ func (c *cluster) output(ctx *cli.Context) (*output, error) {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a reader that goes away is an error of the next write
 	o := &output{}
 	c.screen.Still = c.screen.Still || ctx.Bool("quiet")
-	o.terminal = sink.NewTerminal(c.screen, sink.Options{Quiet: ctx.Bool("quiet"), Verbose: ctx.Bool("verbose"), Answer: form == sink.Text})
+	o.terminal = sink.NewTerminal(c.screen, sink.Options{Quiet: ctx.Bool("quiet"), Verbose: ctx.Bool("verbose"), Answer: form == sink.Text, Plan: ctx.Bool("plan-only")})
 	if c.screen.Draws() {
 		o.terminal.Format(markdown.Options{Color: c.screen.AnswerColor, Background: markdown.BackgroundOf(os.Getenv("COLORFGBG"))})
 	}
@@ -100,29 +90,32 @@ func (c *cluster) output(ctx *cli.Context) (*output, error) {
 	return o, nil
 }
 
-// prompt is what is asked: the arguments, stdin for a -, or else what a pipe has.
-func (c *cluster) prompt(ctx *cli.Context) (string, error) {
-	words := ctx.Args().Slice()
+// prompt is what is asked: the words, stdin for a -, or else what a pipe has; "" if that is
+// nothing.
+func (c *cluster) prompt(ctx *cli.Context, words []string) (string, error) {
 	piped := len(words) == 0 && !term.IsTerminal(c.screen.In)
 	if n := len(words); n > 0 && words[n-1] == "-" {
 		piped, words = true, words[:n-1]
 	}
 	text := strings.TrimSpace(strings.Join(words, " "))
 	if piped {
-		read, err := term.Wait(ctx.Context, func() ([]byte, error) { return io.ReadAll(c.screen.In) })
+		read, err := c.stdin(ctx)
 		if err != nil {
 			return "", err
 		}
-		if more := strings.TrimSpace(string(read)); text == "" {
+		if more := strings.TrimSpace(read); text == "" {
 			text = more
 		} else if more != "" {
 			text += "\n\n--- stdin ---\n" + more + "\n--- end of stdin ---"
 		}
 	}
-	if text == "" {
-		return "", failure.Usage("there is no question").WithHint(`Ask one: mylm-cluster ask "what is in this directory?"`)
-	}
 	return text, nil
+}
+
+// stdin is all of it.
+func (c *cluster) stdin(ctx *cli.Context) (string, error) {
+	read, err := term.Wait(ctx.Context, func() ([]byte, error) { return io.ReadAll(c.screen.In) })
+	return string(read), err
 }
 
 // maxSession is the longest id of a session, in bytes.
@@ -146,10 +139,28 @@ func session(ctx *cli.Context) (string, error) {
 const all = tools.Reads | tools.Writes | tools.Runs | tools.Network | tools.Leaves | tools.Remembers
 
 func (c *cluster) ask(ctx *cli.Context) error {
-	text, err := c.prompt(ctx)
+	text, err := c.prompt(ctx, ctx.Args().Slice())
 	if err != nil {
 		return err
 	}
+	if text == "" {
+		return failure.Usage("there is no question").WithHint(`Ask one: mylm-cluster ask "what is in this directory?"`)
+	}
+	return c.start(ctx, text, func(_ *link, id string, seen int) (string, any, error) {
+		return temporal.WorkflowName, temporal.Input{Session: id, Prompt: text, Allow: allowed(ctx), Continue: seen > 0}, nil
+	})
+}
+
+// allowed is what calls may do without a decision.
+func allowed(ctx *cli.Context) tools.Effect {
+	if ctx.Bool("yes") {
+		return all
+	}
+	return 0
+}
+
+// start starts the workflow that is made for a session with so many entries, and follows it.
+func (c *cluster) start(ctx *cli.Context, text string, made func(l *link, id string, seen int) (name string, in any, err error)) error {
 	id, err := session(ctx)
 	if err != nil {
 		return err
@@ -157,40 +168,34 @@ func (c *cluster) ask(ctx *cli.Context) error {
 	if _, err := sink.Form(ctx); err != nil {
 		return err
 	}
-	return c.withLink(ctx, func(l *link) error { return c.start(ctx, l, id, text) })
-}
-
-// start starts the run of a prompt, and follows it.
-func (c *cluster) start(ctx *cli.Context, l *link, id, text string) error {
-	if err := c.checkWorkers(ctx, l); err != nil {
-		return err
-	}
-	before, err := l.sessions.After(ctx.Context, id, 0)
-	if err != nil {
-		return err
-	}
-	in := temporal.Input{Session: id, Prompt: text, Continue: len(before) > 0}
-	if ctx.Bool("yes") {
-		in.Allow = all
-	}
-	run, err := l.ExecuteWorkflow(ctx.Context, client.StartWorkflowOptions{
-		ID: l.workflow(id), TaskQueue: l.queue, WorkflowExecutionErrorWhenAlreadyStarted: true, WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
-		StaticSummary: term.OneLine(term.Printable(text), 80),
-	}, temporal.WorkflowName, in)
-	var started *serviceerror.WorkflowExecutionAlreadyStarted
-	if errors.As(err, &started) {
-		return failure.Usage("a run of the session %s is under way", id).WithHint("mylm-cluster tail " + id + " follows it, mylm-cluster cancel " + id + " ends it.")
-	}
-	if err != nil {
-		return err
-	}
-	if ctx.Bool("detach") {
-		return c.detached(ctx, id)
-	}
-	w := &watch{link: l, id: id, run: run, seen: len(before), cancels: true}
-	person := &term.Prompter{Screen: c.screen}
-	w.waits = func(ctx context.Context, q *agent.ApprovalRequest) error { return c.waits(ctx, l, id, q, person) }
-	return c.show(ctx, w)
+	return c.withLink(ctx, func(l *link) error {
+		if err := c.checkWorkers(ctx, l); err != nil {
+			return err
+		}
+		before, err := l.sessions.After(ctx.Context, id, 0)
+		if err != nil {
+			return err
+		}
+		name, in, err := made(l, id, len(before))
+		if err != nil {
+			return err
+		}
+		run, err := l.ExecuteWorkflow(ctx.Context, client.StartWorkflowOptions{
+			ID: l.workflow(id), TaskQueue: l.queue, WorkflowExecutionErrorWhenAlreadyStarted: true, WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
+			StaticSummary: term.OneLine(term.Printable(text), 80),
+		}, name, in)
+		var started *serviceerror.WorkflowExecutionAlreadyStarted
+		if errors.As(err, &started) {
+			return failure.Usage("a run of the session %s is under way", id).WithHint("mylm-cluster tail " + id + " follows it, mylm-cluster cancel " + id + " ends it.")
+		}
+		if err != nil {
+			return err
+		}
+		if ctx.Bool("detach") {
+			return c.detached(ctx, id)
+		}
+		return c.show(ctx, &watch{link: l, record: record{Sessions: l.sessions, id: id, seen: len(before)}, run: run, own: true})
+	})
 }
 
 // detached prints the id of a run that is not waited for.
@@ -242,7 +247,7 @@ func (c *cluster) tailCommand() *cli.Command {
 }
 
 func (c *cluster) tail(ctx *cli.Context, l *link, id string) error {
-	w := &watch{link: l, id: id}
+	w := &watch{link: l, record: record{Sessions: l.sessions, id: id}}
 	entries, err := l.sessions.After(ctx.Context, id, 0)
 	if err != nil {
 		return err
@@ -259,12 +264,8 @@ func (c *cluster) tail(ctx *cli.Context, l *link, id string) error {
 	}
 	for _, e := range entries { // the last run
 		if e.Kind() == agent.EntryRun {
-			w.seen = e.Seq - 1
+			w.record.seen = e.Seq - 1
 		}
-	}
-	w.waits = func(_ context.Context, q *agent.ApprovalRequest) error {
-		c.screen.Say(waitsFor(id, q))
-		return nil
 	}
 	return c.show(ctx, w)
 }

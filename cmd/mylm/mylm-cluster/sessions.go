@@ -7,8 +7,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"mylm/agent"
 	"mylm/agent/durable/postgres"
 	"mylm/agent/journal"
+	"mylm/agent/plan"
+	"mylm/cmd/mylm/internal/sink"
 	"mylm/cmd/mylm/internal/term"
 )
 
@@ -32,14 +35,34 @@ func (c *cluster) listSessions(ctx *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		if ctx.Bool("json") {
-			return term.PrintJSON(c.screen, append([]journal.Info{}, all...))
-		}
+		rows := []listed{}
 		for _, i := range all {
-			c.screen.Answer(fmt.Sprintf("%s  %s  %s  %s\n", i.ID, i.Changed.Local().Format("2006-01-02 15:04"), i.State, term.OneLine(term.Printable(i.Title), 200)))
+			row := listed{Info: i}
+			if i.Labels[journal.LabelPlan] != "" {
+				if row.Tasks, err = tasksOf(ctx.Context, sessions, i.ID); err != nil {
+					return err
+				}
+			}
+			rows = append(rows, row)
+		}
+		if ctx.Bool("json") {
+			return term.PrintJSON(c.screen, rows)
+		}
+		for _, i := range rows {
+			title := term.OneLine(term.Printable(i.Title), 200)
+			c.screen.Answer(fmt.Sprintf("%s  %s  %s  %s\n", i.ID, i.Changed.Local().Format("2006-01-02 15:04"), i.State, title))
+			for _, t := range i.Tasks {
+				c.screen.Answer(fmt.Sprintf("  %-13s  %s\n", t.Session(), sink.TaskRow(t)))
+			}
 		}
 		return nil
 	})
+}
+
+// listed is a session as list --json prints it.
+type listed struct {
+	journal.Info
+	Tasks []plan.Task `json:"tasks,omitempty"` // of a plan
 }
 
 func (c *cluster) showSession(ctx *cli.Context) error {
@@ -52,6 +75,13 @@ func (c *cluster) showSession(ctx *cli.Context) error {
 		if err != nil {
 			return err
 		}
+		of := record{Sessions: sessions, id: name}
+		if entries, err = of.join(ctx.Context, entries); err != nil {
+			return err
+		}
+		for i := range entries {
+			entries[i].Seq = i + 1
+		}
 		if ctx.Bool("json") {
 			return journal.WriteJSON(c.screen, header, entries)
 		}
@@ -59,7 +89,39 @@ func (c *cluster) showSession(ctx *cli.Context) error {
 		if err := journal.WriteMarkdown(&text, header, entries); err != nil {
 			return err
 		}
+		tasks, err := tasksOf(ctx.Context, sessions, name)
+		if err != nil {
+			return err
+		}
+		if err := writeTasks(&text, tasks, entries); err != nil {
+			return err
+		}
 		_, err = io.WriteString(c.screen, term.Printable(text.String()))
 		return err
 	})
+}
+
+// writeTasks writes the tasks of a plan, and the sessions of those that were begun.
+func writeTasks(w io.Writer, tasks []plan.Task, entries []agent.Entry) error {
+	for i, t := range tasks {
+		if i == 0 {
+			fmt.Fprint(w, "\n## Tasks\n\n")
+		}
+		fmt.Fprintf(w, "- %s\n", sink.TaskRow(t))
+	}
+	parts, err := plan.Parts(entries)
+	if err != nil {
+		return err
+	}
+	for _, p := range parts {
+		if p.Role != "" {
+			continue
+		}
+		fmt.Fprintf(w, "\n# Task %s\n\n", p.Task)
+		header := journal.Header{ID: p.Entries[0].Session, Created: p.Entries[0].Time}
+		if err := journal.WriteMarkdown(w, header, p.Entries); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -33,8 +33,8 @@ func (c *cluster) statsCommand() *cli.Command {
 // stats are what stats --json prints.
 type stats struct {
 	Queue    string           `json:"queue"`
-	Runs     map[string]int64 `json:"runs"`    // by status
-	Waiting  int              `json:"waiting"` // runs with a call that waits for a decision
+	Runs     map[string]int64 `json:"runs"`    // by status; a plan is one
+	Waiting  int              `json:"waiting"` // runs, and tasks of plans, with a call that waits for a decision
 	Asked    int              `json:"asked"`   // running ones that were asked whether one waits
 	Workers  int              `json:"workers"`
 	Settings int              `json:"settings"` // different ones that workers have which take the same
@@ -42,7 +42,8 @@ type stats struct {
 	Sessions map[string]int   `json:"sessions"` // by state
 	Memories int              `json:"memories"`
 
-	answering int // workers that take runs, and answer for them
+	answering int  // workers that take runs, and answer for them
+	partly    bool // others were not asked
 }
 
 // backlog is how many tasks nobody works on, approximately.
@@ -74,7 +75,7 @@ func (c *cluster) stats(ctx *cli.Context, l *link) (err error) {
 		return term.PrintJSON(c.screen, s)
 	}
 	waiting := fmt.Sprint(s.Waiting)
-	if int64(s.Asked) < s.Runs["running"] {
+	if s.partly {
 		waiting = fmt.Sprintf("%d of the %d runs that were asked", s.Waiting, s.Asked)
 	}
 	workers := term.Plural(s.Workers, "worker")
@@ -100,8 +101,10 @@ func counted[N int | int64](all map[string]N) string {
 
 // counts asks Temporal.
 func (l *link) counts(ctx context.Context, s *stats) error {
-	ours := fmt.Sprintf("WorkflowType = %q AND TaskQueue = %q", temporal.WorkflowName, l.queue)
-	groups, err := l.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Query: ours + " GROUP BY ExecutionStatus"})
+	groups, err := l.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{
+		Query: fmt.Sprintf("WorkflowType IN (%q, %q) AND TaskQueue = %q AND ParentWorkflowId IS NULL GROUP BY ExecutionStatus",
+			temporal.WorkflowName, temporal.PlanName, l.queue),
+	})
 	if err != nil {
 		return err
 	}
@@ -132,21 +135,26 @@ func (l *link) counts(ctx context.Context, s *stats) error {
 		}
 		*b.n = d.GetStats().GetApproximateBacklogCount()
 	}
-	return l.countWaiting(ctx, ours, s)
+	return l.countWaiting(ctx, s)
 }
 
 // maxAsked is how many runs are asked whether a call waits: a worker answers each.
 const maxAsked = 100
 
-// countWaiting asks running runs. Those that no worker answers for are not counted.
-func (l *link) countWaiting(ctx context.Context, ours string, s *stats) error {
+// countWaiting asks running runs, those for plans too. Those that no worker answers for are
+// not counted.
+func (l *link) countWaiting(ctx context.Context, s *stats) error {
 	if s.answering == 0 {
+		s.partly = s.Runs["running"] > 0
 		return nil
 	}
-	list, err := l.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{PageSize: maxAsked, Query: ours + " AND ExecutionStatus = 'Running'"})
+	list, err := l.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{PageSize: maxAsked,
+		Query: fmt.Sprintf("WorkflowType = %q AND TaskQueue = %q AND ExecutionStatus = 'Running'",
+			temporal.WorkflowName, l.queue)})
 	if err != nil {
 		return err
 	}
+	s.partly = len(list.GetNextPageToken()) > 0
 	runs := list.GetExecutions()
 	waiting := make([]bool, len(runs))
 	asking, limited := errgroup.WithContext(ctx)

@@ -14,7 +14,9 @@ import (
 
 	"mylm/agent"
 	"mylm/agent/durable/temporal"
+	"mylm/agent/plan"
 	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/plans"
 	"mylm/cmd/mylm/internal/sink"
 	"mylm/cmd/mylm/internal/term"
 )
@@ -33,18 +35,16 @@ const cancelWithin = 30 * time.Second
 // watch follows a run in its session until the run is over.
 type watch struct {
 	*link
-	id       string
+	record   record
 	run      client.WorkflowRun // nil: its workflow is not known any more
 	player   player
-	seen     int  // entries
-	cancels  bool // an interrupt cancels the run
+	own      bool // it was started here: an interrupt cancels it, and the person decides about its calls
 	canceled bool
-	waits    func(context.Context, *agent.ApprovalRequest) error // is told about calls that wait for a decision
+	person   term.Prompter
 
 	over chan struct{} // closed when the workflow has ended
 	out  temporal.Output
 	err  error
-	told string // the call that waits
 }
 
 // follow waits for the workflow.
@@ -62,24 +62,20 @@ func (w *watch) follow(ctx context.Context) {
 
 // next returns the entries that have come, once there are some or the run is over.
 func (w *watch) next(ctx context.Context) (entries []agent.Entry, over bool, err error) {
-	quiet := time.Now()
 	for pause := soon; ; pause = min(2*pause, late) {
 		select {
 		case <-w.over:
 			over = true
 		default:
 		}
-		entries, err := w.sessions.After(ctx, w.id, w.seen)
-		if n := len(entries); n > 0 {
-			w.seen = entries[n-1].Seq
-		}
-		if len(entries) > 0 || over || err != nil {
-			return entries, over, err
-		}
-		if w.player.mayWait() && time.Since(quiet) > late {
+		if !over {
 			if err := w.ask(ctx); err != nil {
 				return nil, false, err
 			}
+		}
+		entries, err := w.record.next(ctx)
+		if len(entries) > 0 || over || err != nil {
+			return entries, over, err
 		}
 		select {
 		case <-ctx.Done():
@@ -90,17 +86,27 @@ func (w *watch) next(ctx context.Context) (entries []agent.Entry, over bool, err
 	}
 }
 
-// ask looks whether a call waits for a decision, and says so once.
+// ask looks whether calls wait for a decision where nothing has come for some time, and says
+// so once of each.
 func (w *watch) ask(ctx context.Context) error {
-	if w.waits == nil || w.told == w.player.last.Run+fmt.Sprint(w.player.last.Seq) {
+	if w.canceled {
 		return nil
 	}
-	q, err := w.waiting(ctx, w.id)
-	if err != nil || q == nil {
-		return nil // it may wait for a worker
+	for _, p := range w.player.waits() {
+		if !p.mayWait() || p.told == p.last.Seq || time.Since(p.looked) < late {
+			continue
+		}
+		p.looked = time.Now()
+		q, err := w.waiting(ctx, p.result.Session)
+		if err != nil || q == nil {
+			continue // it may wait for a worker
+		}
+		p.told = p.last.Seq
+		if err := w.waits(ctx, p, q); err != nil {
+			return err
+		}
 	}
-	w.told = w.player.last.Run + fmt.Sprint(w.player.last.Seq)
-	return w.waits(ctx, q)
+	return nil
 }
 
 // events are those of the run, to its end.
@@ -140,13 +146,13 @@ func (w *watch) events(ctx context.Context, first []agent.Entry, over bool) iter
 // interrupted cancels the run once, if that is wanted, and returns a context in which its
 // end is waited for.
 func (w *watch) interrupted(ctx context.Context, err error) (context.Context, error) {
-	if ctx.Err() == nil || !w.cancels || w.canceled {
+	if ctx.Err() == nil || !w.own || w.canceled {
 		return ctx, err
 	}
 	w.canceled = true
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelWithin)
 	context.AfterFunc(ctx, stop)
-	if err := w.CancelWorkflow(ctx, w.workflow(w.id), ""); err != nil {
+	if err := w.CancelWorkflow(ctx, w.workflow(w.record.id), ""); err != nil {
 		return ctx, fmt.Errorf("the run could not be cancelled, and goes on: %w", err)
 	}
 	return ctx, nil
@@ -175,6 +181,10 @@ func (w *watch) result(ctx context.Context) (agent.Result, error) {
 			r.Err = errors.New(o.Error)
 		}
 	}
+	if w.player.plan != nil {
+		r.Response = w.player.plan.Output
+		return r, nil
+	}
 	var err error
 	switch r.StopReason {
 	case agent.StopInterrupted, agent.StopModelError, agent.StopInternal, agent.StopTimeout, agent.StopContextFull, "":
@@ -186,7 +196,7 @@ func (w *watch) result(ctx context.Context) (agent.Result, error) {
 
 // answer is the last answer in the session.
 func (w *watch) answer(ctx context.Context) (text string, err error) {
-	session, err := w.sessions.Open(ctx, w.id)
+	session, err := w.sessions.Open(ctx, w.record.id)
 	if err != nil {
 		return "", err
 	}
@@ -204,6 +214,7 @@ func (c *cluster) show(ctx *cli.Context, w *watch) error {
 	if err != nil {
 		return err
 	}
+	w.person.Screen, w.person.View = c.screen, out.terminal
 	waiting, stop := context.WithCancel(context.WithoutCancel(ctx.Context))
 	defer stop()
 	w.follow(waiting)
@@ -214,16 +225,25 @@ func (c *cluster) show(ctx *cli.Context, w *watch) error {
 			return w.left(explained(ctx.Context, err))
 		}
 	}
+	about, shown := sink.Run{Session: w.record.id, Saved: true}, out.sinks
+	planOnly := ctx.Bool("plan-only")
+	if planOnly {
+		shown = sink.All{out.terminal}
+	}
 	for _, e := range first { // the session line comes first, and names the model
-		if begins, ok := e.Payload.(agent.RunEntry); ok && begins.Setup != nil {
-			w.player.model = begins.Setup.Labels["model"]
+		if begins, ok := e.Payload.(agent.RunEntry); ok {
+			if begins.Setup != nil {
+				about.Model = begins.Setup.Labels["model"]
+			}
+			if begins.Name == plan.RunName && !planOnly {
+				about.Goal = "…" // until the plan is there
+			}
 		}
 	}
-	model := w.player.model
 	var result *agent.Result
 	events := func(yield func(agent.Event, error) bool) {
 		for ev, err := range w.events(live, first, over) {
-			if end, ok := ev.Payload.(agent.FinalResponse); ok {
+			if end, ok := ev.Payload.(agent.FinalResponse); ok && ev.Task == "" {
 				r := end.Result
 				result = &r
 			}
@@ -232,22 +252,29 @@ func (c *cluster) show(ctx *cli.Context, w *watch) error {
 			}
 		}
 	}
-	err = out.sinks.Watch(sink.Run{Session: w.id, Model: model, Saved: true}, events)
-	o := sink.Outcome{Result: result, Saved: true, Model: model}
+	err = shown.Watch(about, events)
+	o := sink.Outcome{Result: result, Saved: true, Model: about.Model}
 	switch {
 	case err != nil:
 		o.Failure = w.left(explained(ctx.Context, err))
 	case result != nil:
 		if f := failure.Ended(*result); f != nil {
-			o.Failure = adapted(f, *result, w.id)
+			o.Failure = adapted(f, *result, w.record.id)
 		}
 	}
 	if result != nil && w.out.Unkept != "" { // the workflow has ended
 		c.screen.Say("mylm-cluster: this run was not remembered: " + term.OneLine(w.out.Unkept, 500))
 	}
 	c.screen.Complete()
-	if err := out.sinks.Close(o); err != nil && c.screen.Failed() == nil {
+	if o.Failure != nil {
+		shown = out.sinks
+	}
+	if err := shown.Close(o); err != nil && c.screen.Failed() == nil {
 		return err
+	}
+	if v := w.player.plan; o.Failure == nil && planOnly && v != nil {
+		form, _ := sink.Form(ctx)
+		return plans.Print(c.screen, form, plan.Planned{Goal: v.Goal, Tasks: v.Tasks})
 	}
 	if o.Failure == nil {
 		return nil
@@ -264,15 +291,24 @@ func (w *watch) left(f *failure.Error) *failure.Error {
 	default:
 	}
 	left := *f
-	left.Hint = strings.TrimSpace(f.Hint + "\nThe run goes on: mylm-cluster tail " + w.id + " follows it.")
+	left.Hint = strings.TrimSpace(f.Hint + "\nThe run goes on: mylm-cluster tail " + w.record.id + " follows it.")
 	return &left
 }
+
+// moreWith are the flags for limits of a plan.
+var moreWith = map[string]string{"plan.MaxTurns": "--max-turns", "plan.MaxIterations": "--max-iterations"}
 
 // adapted is a failure with hints that hold here: flags of a run are those of its worker.
 func adapted(f *failure.Error, r agent.Result, id string) *failure.Error {
 	switch {
 	case r.StopReason == agent.StopDenied:
 		f.Hint = "mylm-cluster show " + id + " shows the call. --yes allows every call of a run."
+	case strings.HasSuffix(f.Hint, "mylm resume"): // a plan, which is not resumed here
+		f.Hint = "mylm-cluster show " + id + " shows what was done. What is left is for another plan."
+		var limit *agent.LimitError
+		if errors.As(r.Err, &limit) && moreWith[limit.Limit] != "" {
+			f.Hint += " " + moreWith[limit.Limit] + " allows more."
+		}
 	case strings.Contains(f.Hint, "--"):
 		f.Hint = "For the worker: " + f.Hint
 	}
