@@ -49,8 +49,8 @@ func TestStoredRules(t *testing.T) {
 		"a prefix": {commandReplies("touch one", "ls", "touch two", "touch three; mkdir four"), nil,
 			[]step{{"p stores the rule \"touch ...\" for /", ""}, {question, "p\n"}, {"stored: touch ... (mylm policy revoke touch removes it)", ""}, {"mkdir four", ""}, {"mkdir changes or builds something", ""}, {question, "n\n"}}, "4", `"touch"`},
 		"no prefix of an interpreter": {commandReplies("sh -c ls", "python3 -c 1"), nil,
-			[]step{{"[a] this call all session, [n]o", "p\n"}, {"[a] this call all session, [n]o", "y\n"}, {"[a] this call all session, [n]o", "n\n"}}, "4", ""},
-		"no prefix for a redirect":        {commandReplies("wc x > y"), nil, []step{{"Why you are asked: it writes to y", ""}, {"[a] this call all session, [n]o", "n\n"}}, "4", ""},
+			[]step{{"[a] for this session, [n]o", "p\n"}, {"[a] for this session, [n]o", "y\n"}, {"[a] for this session, [n]o", "n\n"}}, "4", ""},
+		"no prefix for a redirect":        {commandReplies("wc x > y"), nil, []step{{"Why you are asked: it writes to y", ""}, {"[a] for this session, [n]o", "n\n"}}, "4", ""},
 		"a background is another command": {commandReplies("ls & rm -rf two"), nil, []step{{"rm changes or builds something", ""}, {question, "n\n"}}, "4", ""},
 		"everything is asked":             {commandReplies("ls"), []string{"--confirm", "confirm-all"}, []step{{question, "a\n"}, {"Allow it? [y]es, [n]o", "y\n"}}, "0", ""},
 		"outside":                         {commandReplies("cat /etc/hostname"), nil, []step{{"(runs)", ""}, {"leads out of the workspace", ""}, {question, "n\n"}}, "4", ""},
@@ -83,7 +83,7 @@ func TestApprovalQuestion(t *testing.T) {
 	t.Parallel()
 	cmd := command(t, map[string]string{"replies.txt": commandReplies("touch one")}, "ask", "q")
 	s := onScreen(t, cmd, 70, 24)
-	const choices = "Allow it? [y]es, [a] this call all session, [p]refix, [n]o (n REASON\ntells the model why), [s]top:"
+	const choices = "Allow it? [y]es, [a] for this session, [p]refix, [n]o (n REASON tells\nthe model why), [s]top:"
 	s.shows(choices)
 	s.types("e\r")
 	s.shows("\"e\" is none of the answers.\np stores")

@@ -136,12 +136,12 @@ func (m *model) keys(d *dialog) []string {
 	a := d.approval
 	parts := []string{"[y] once"}
 	if a.Offer != nil {
-		parts = append(parts, "[a] this call all session")
+		parts = append(parts, "[a] for this session")
 		if a.Offer.Prefix != nil {
 			parts = append(parts, fmt.Sprintf("[p] always allow \"%s …\"", term.OneLine(term.Visible(strings.Join(a.Offer.Prefix, " ")), 40)))
 		}
 		if a.Offer.Host != "" {
-			parts = append(parts, fmt.Sprintf("[h] %s all session", term.OneLine(term.Visible(a.Offer.Host), 40)))
+			parts = append(parts, fmt.Sprintf("[h] %s for this session", term.OneLine(term.Visible(a.Offer.Host), 40)))
 		}
 	}
 	parts = append(parts, "[n] no, say why", "[s] stop")

@@ -211,6 +211,6 @@ func choices(unseen string, offer *policy.Offer, project string, columns int) st
 		rule += whole(fmt.Sprintf("h allows %s in this session", term.OneLine(term.Visible(offer.Host), 200))) + "\n"
 		more += ", [h]ost"
 	}
-	choice := "Allow it? [y]es, [a] this call all session" + more + ", [n]o (n REASON tells the model why), [s]top:"
+	choice := "Allow it? [y]es, [a] for this session" + more + ", [n]o (n REASON tells the model why), [s]top:"
 	return rule + whole(choice) + " "
 }
