@@ -12,15 +12,15 @@ import (
 // and can be run again from what these functions returned. Each run has a session of its
 // own, which the task names in its metadata as "session" and which the plan's has no entries
 // of. Of the events only an End and an agent.FinalResponse are yielded.
-// Options.AskUser, Agree and Explore, and Resume are of no use here.
+// Options.AskUser, Agree and Explore do not work here, and neither does Resume.
 type Elsewhere interface {
 	// Go starts f and returns. Of the functions that it started, and its caller, one at a time
 	// runs, until it calls Wait or Run. The context that f gets is the one to call these with.
 	Go(ctx context.Context, f func(context.Context))
 	// Cancel ends the runs of the functions that Go has started, which return then.
 	Cancel()
-	// Wait returns once so returns true.
-	Wait(ctx context.Context, so func() bool)
+	// Wait returns once until returns true.
+	Wait(ctx context.Context, until func() bool)
 	// Run makes a run. It returns the result, in which its error is, the last reply as the model
 	// wrote it, and whether a person said stop.
 	Run(ctx context.Context, r Run) (result agent.Result, reply string, stopped bool)

@@ -63,14 +63,17 @@ type Planner struct {
 	opts Options
 }
 
-// New makes a planner. The errors are those of agent.New, and that a number is
-// out of range.
+// New makes a planner. The errors are those of agent.New, that a number is out of
+// range, and that an option does not work with Elsewhere.
 func New(o Options) (*Planner, error) {
 	if o.MaxTurns < 0 || o.MaxIterations < 0 {
 		return nil, errors.New("plan: MaxTurns or MaxIterations is negative")
 	}
 	if o.Workers < 0 || o.Workers > MaxWorkers {
 		return nil, fmt.Errorf("plan: Workers is %d; it must be from 1 to %d", o.Workers, MaxWorkers)
+	}
+	if o.Elsewhere != nil && (o.AskUser != nil || o.Agree != nil || o.Explore) {
+		return nil, errors.New("plan: AskUser, Agree and Explore do not work with runs that are made elsewhere")
 	}
 	if _, err := agent.New(o.Agent); err != nil {
 		return nil, err
@@ -106,10 +109,14 @@ func (p *Planner) Run(ctx context.Context, s *agent.Session, goal string, tasks 
 // interrupted, and the rest follow. A plan that was not made yet, or not agreed
 // to, is made. The options are those of this planner, not those that are kept.
 // ErrNoPlan is yielded if the session has none, and agent.ErrComplete if
-// nothing of it is left.
+// nothing of it is left. With Options.Elsewhere it is an error.
 func (p *Planner) Resume(ctx context.Context, s *agent.Session) iter.Seq2[agent.Event, error] {
 	l, err := read(s)
-	if err == nil && !l.hasOpenTasks() {
+	switch {
+	case err != nil:
+	case p.opts.Elsewhere != nil:
+		err = errors.New("plan: a plan whose runs are made elsewhere is not resumed")
+	case !l.hasOpenTasks():
 		err = agent.ErrComplete
 	}
 	if err != nil {
@@ -199,7 +206,7 @@ type budget struct {
 	left, used int
 	granted    int // granted and not settled yet
 
-	wait func(ctx context.Context, so func() bool) // of Elsewhere, where nothing runs at once; or nil
+	wait func(ctx context.Context, until func() bool) // of Elsewhere, where nothing runs at once; or nil
 }
 
 func newBudget(n int) *budget {

@@ -334,3 +334,33 @@ func TestResumeTakesUpWhatWasGivenUp(t *testing.T) {
 		}
 	}
 }
+
+// TestRunsElsewhere: what does not work there is refused, and not left out.
+func TestRunsElsewhere(t *testing.T) {
+	o := quiet(&model{reply: reply})
+	o.Elsewhere = struct{ plan.Elsewhere }{}
+	for name, set := range map[string]func(*plan.Options){
+		"Explore": func(o *plan.Options) { o.Explore = true },
+		"AskUser": func(o *plan.Options) { o.AskUser = func(context.Context, string) (string, error) { return "", nil } },
+		"Agree": func(o *plan.Options) {
+			o.Agree = func(context.Context, plan.Planned) ([]plan.Task, error) { return nil, nil }
+		},
+	} {
+		bad := o
+		set(&bad)
+		if _, err := plan.New(bad); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	rec := &memory{}
+	here := quiet(&model{reply: func(string, string) string { return "fail" }})
+	here.Agent.Recorder = rec
+	carryOut(t, here, "g", task("a"))
+	session, err := agent.LoadSession("s", rec.all())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := watch(mustPlan(t, o).Resume(t.Context(), session)); w.err == nil || !strings.Contains(w.err.Error(), "not resumed") || len(w.events) > 0 {
+		t.Errorf("resumed: %v, %v", w.err, w.events)
+	}
+}

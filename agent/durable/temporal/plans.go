@@ -79,9 +79,6 @@ func (r *Runs) Plan(ctx workflow.Context, in PlanInput) (Output, error) {
 	e.opts.Labels = labelled(e.opts.Labels, map[string]string{journal.LabelPlan: id})
 	e.opts.MaxTurns = cmp.Or(in.TaskTurns, e.opts.MaxTurns)
 	o := in.Options
-	if o.Explore {
-		return Output{}, refused(errors.New("the planner of a workflow cannot look around: leave out Explore"))
-	}
 	if o.MaxTurns > MaxPlanTurns {
 		return Output{}, refused(fmt.Errorf("the plan has a MaxTurns of %d; in a workflow it may be %d", o.MaxTurns, MaxPlanTurns))
 	}
@@ -165,10 +162,10 @@ func (p *parts) Cancel() {
 }
 
 // Wait implements plan.Elsewhere. What is waited for ends when the workflow is cancelled.
-func (p *parts) Wait(ctx context.Context, so func() bool) {
+func (p *parts) Wait(ctx context.Context, until func() bool) {
 	own, cancel := workflow.NewDisconnectedContext(p.in(ctx))
 	defer cancel()
-	_ = workflow.Await(own, so)
+	_ = workflow.Await(own, until)
 }
 
 // Now implements plan.Elsewhere.
