@@ -76,7 +76,7 @@ func (c *crew) count(name string, runs, again bool) {
 	}
 }
 
-// kinds is how many different settings workers have that take the same.
+// kinds is how many different settings there are among workers with the same --takes.
 func (c *crew) kinds() (most int) {
 	of := map[string]int{}
 	for settings := range c.settings {

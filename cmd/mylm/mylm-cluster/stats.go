@@ -37,7 +37,7 @@ type stats struct {
 	Waiting  int              `json:"waiting"` // runs, and tasks of plans, with a call that waits for a decision
 	Asked    int              `json:"asked"`   // running ones that were asked whether one waits
 	Workers  int              `json:"workers"`
-	Settings int              `json:"settings"` // different ones that workers have which take the same
+	Settings int              `json:"settings"` // how many different ones there are among workers with the same --takes
 	Backlog  backlog          `json:"backlog"`
 	Sessions map[string]int   `json:"sessions"` // by state
 	Memories int              `json:"memories"`
