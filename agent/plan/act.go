@@ -38,7 +38,7 @@ func (r *run) tainted() bool {
 // act works on a task until it is completed or given up.
 func (r *run) act(ctx context.Context, j job) (out outcome) {
 	defer func() { // a bug in a tool's neighbourhood is not to hang the plan
-		if r.opts.Elsewhere != nil { // its panics are its own: some end a coroutine
+		if r.opts.Runner != nil { // its panics are its own: some end a coroutine
 			return
 		}
 		if p := recover(); p != nil {
@@ -119,14 +119,14 @@ func (r *run) attempt(ctx context.Context, c *totals, j *job, without []string) 
 	switch {
 	case session == nil: // for the first time, or after a failure
 		session = r.newSession()
-		if r.opts.Elsewhere != nil { // of the first session it is recorded that the task starts
+		if r.opts.Runner != nil { // of the first session it is recorded that the task starts
 			j.task.note(sessionKey, session.ID)
 			r.graph.Finish(j.task)
 			if err := r.recordTask(ctx, j.task, nil); err != nil {
 				return agent.Result{}, err
 			}
 		}
-	case r.opts.Elsewhere != nil: // what it holds is there
+	case r.opts.Runner != nil: // what it holds is there
 	case errors.Is(session.Resumable(), agent.ErrComplete):
 		return answered(session), nil
 	case !session.Unfinished(): // its record ends before the prompt
@@ -178,7 +178,7 @@ func (r *run) setUp(j *job, without []string) (o agent.Options, prompt string, e
 func (r *run) runAgent(ctx context.Context, of Run, s *agent.Session, granted int) (result agent.Result, reply string, used int, err error) {
 	o, whole := of.Options, of.Role == ""
 	defer func() { r.budget.release(granted, used) }()
-	if e := r.opts.Elsewhere; e != nil {
+	if e := r.opts.Runner; e != nil {
 		of.Session = s.ID
 		var stopped bool
 		if result, reply, stopped = e.Run(ctx, of); stopped {

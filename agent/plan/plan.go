@@ -43,8 +43,8 @@ type Options struct {
 	// denied. Nil: the plan is carried out as it is.
 	Agree func(ctx context.Context, p Planned) ([]Task, error) `json:"-"`
 
-	// Elsewhere has the runs made in other places. Nil: in this process.
-	Elsewhere Elsewhere `json:"-"`
+	// Runner makes the runs in other places. Nil: they are made in this process.
+	Runner Runner `json:"-"`
 
 	PlanOnly bool     `json:"-"`                 // end when the plan is there
 	Explore  bool     `json:"explore,omitempty"` // the planner may look around with tools that only read
@@ -64,7 +64,7 @@ type Planner struct {
 }
 
 // New makes a planner. The errors are those of agent.New, that a number is out of
-// range, and that an option does not work with Elsewhere.
+// range, and that an option does not work with a Runner.
 func New(o Options) (*Planner, error) {
 	if o.MaxTurns < 0 || o.MaxIterations < 0 {
 		return nil, errors.New("plan: MaxTurns or MaxIterations is negative")
@@ -72,8 +72,8 @@ func New(o Options) (*Planner, error) {
 	if o.Workers < 0 || o.Workers > MaxWorkers {
 		return nil, fmt.Errorf("plan: Workers is %d; it must be from 1 to %d", o.Workers, MaxWorkers)
 	}
-	if o.Elsewhere != nil && (o.AskUser != nil || o.Agree != nil || o.Explore) {
-		return nil, errors.New("plan: AskUser, Agree and Explore do not work with runs that are made elsewhere")
+	if o.Runner != nil && (o.AskUser != nil || o.Agree != nil || o.Explore) {
+		return nil, errors.New("plan: AskUser, Agree and Explore do not work with a Runner")
 	}
 	if _, err := agent.New(o.Agent); err != nil {
 		return nil, err
@@ -109,13 +109,13 @@ func (p *Planner) Run(ctx context.Context, s *agent.Session, goal string, tasks 
 // interrupted, and the rest follow. A plan that was not made yet, or not agreed
 // to, is made. The options are those of this planner, not those that are kept.
 // ErrNoPlan is yielded if the session has none, and agent.ErrComplete if
-// nothing of it is left. With Options.Elsewhere it is an error.
+// nothing of it is left. With Options.Runner it is an error.
 func (p *Planner) Resume(ctx context.Context, s *agent.Session) iter.Seq2[agent.Event, error] {
 	l, err := read(s)
 	switch {
 	case err != nil:
-	case p.opts.Elsewhere != nil:
-		err = errors.New("plan: a plan whose runs are made elsewhere is not resumed")
+	case p.opts.Runner != nil:
+		err = errors.New("plan: a plan with a Runner is not resumed")
 	case !l.hasOpenTasks():
 		err = agent.ErrComplete
 	}
@@ -152,7 +152,7 @@ func (p *Planner) stream(ctx context.Context, s *agent.Session, drive func(*run,
 		if hook := p.opts.Agent.Hooks.Observe; hook != nil {
 			ctx, r.observer = hook(ctx, agent.Observed{Session: s, Plan: true})
 		}
-		if e := p.opts.Elsewhere; e != nil {
+		if e := p.opts.Runner; e != nil {
 			r.budget.wait = e.Wait
 			drive(r, ctx)
 			r.yieldLast(yield)
@@ -206,7 +206,7 @@ type budget struct {
 	left, used int
 	granted    int // granted and not settled yet
 
-	wait func(ctx context.Context, until func() bool) // of Elsewhere, where nothing runs at once; or nil
+	wait func(ctx context.Context, until func() bool) // of a Runner, where nothing runs at once; or nil
 }
 
 func newBudget(n int) *budget {

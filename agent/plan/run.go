@@ -46,7 +46,7 @@ type run struct {
 
 	sending  sync.Mutex
 	events   chan agent.Event
-	last     []agent.Event     // instead, of a plan whose runs are elsewhere
+	last     []agent.Event     // instead, of a plan with a Runner
 	observer func(agent.Event) // gets the plan's own events; nil: there is none
 	number   int               // of the plan's own events
 
@@ -245,7 +245,7 @@ func (r *run) schedule(ctx context.Context) {
 		}
 		if r.endTasks {
 			cancel()
-			if e := r.opts.Elsewhere; e != nil {
+			if e := r.opts.Runner; e != nil {
 				e.Cancel()
 			}
 		}
@@ -325,7 +325,7 @@ func (r *run) startTask(ctx context.Context, t Task) (job, error) {
 	r.state.Iteration++
 	t, _ = r.graph.Task(t.ID)
 	session := r.unfinished[t.ID]
-	if r.opts.Elsewhere != nil {
+	if r.opts.Runner != nil {
 		session = r.newSession()
 		t.note(sessionKey, session.ID)
 		r.graph.Finish(t)

@@ -7,13 +7,13 @@ import (
 	"mylm/agent"
 )
 
-// Elsewhere has the runs of a plan made in other places, as a workflow engine does. The
+// Runner makes the runs of a plan in other places, as a workflow engine does. The
 // planner is then deterministic: it starts no goroutine, reads no clock, makes up no ids,
 // and can be run again from what these functions returned. Each run has a session of its
 // own, which the task names in its metadata as "session" and which the plan's has no entries
 // of. Of the events only an End and an agent.FinalResponse are yielded.
 // Options.AskUser, Agree and Explore do not work here, and neither does Resume.
-type Elsewhere interface {
+type Runner interface {
 	// Go starts f and returns. Of the functions that it started, and its caller, one at a time
 	// runs, until it calls Wait or Run. The context that f gets is the one to call these with.
 	Go(ctx context.Context, f func(context.Context))
@@ -42,13 +42,13 @@ type Run struct {
 // sessionKey is the key of Task.Session in a task's metadata.
 const sessionKey = "session"
 
-// Session is that of the task's last run elsewhere, for whoever follows the task; "" if there
+// Session is that of the task's last run by a Runner, for whoever follows the task; "" if there
 // is none.
 func (t Task) Session() string { return t.Metadata[sessionKey] }
 
 // goBeside has a task worked on.
 func (r *run) goBeside(ctx context.Context, f func(context.Context)) {
-	if e := r.opts.Elsewhere; e != nil {
+	if e := r.opts.Runner; e != nil {
 		e.Go(ctx, f)
 		return
 	}
@@ -57,21 +57,21 @@ func (r *run) goBeside(ctx context.Context, f func(context.Context)) {
 
 // nextOutcome waits for the outcome of a task.
 func (r *run) nextOutcome(ctx context.Context) outcome {
-	if e := r.opts.Elsewhere; e != nil { // the channel has room for all
+	if e := r.opts.Runner; e != nil { // the channel has room for all
 		e.Wait(ctx, func() bool { return len(r.outcomes) > 0 })
 	}
 	return <-r.outcomes
 }
 
 func (r *run) now() time.Time {
-	if e := r.opts.Elsewhere; e != nil {
+	if e := r.opts.Runner; e != nil {
 		return e.Now()
 	}
 	return time.Now()
 }
 
 func (r *run) newSession() *agent.Session {
-	if e := r.opts.Elsewhere; e != nil {
+	if e := r.opts.Runner; e != nil {
 		return &agent.Session{ID: e.NewID()}
 	}
 	return agent.NewSession()
@@ -79,17 +79,17 @@ func (r *run) newSession() *agent.Session {
 
 // deliver hands an event to the consumer.
 func (r *run) deliver(ev agent.Event) {
-	if r.opts.Elsewhere == nil {
+	if r.opts.Runner == nil {
 		r.events <- ev
 		return
 	}
 	switch ev.Payload.(type) {
-	case End, agent.FinalResponse: // of the plan: those of tasks are elsewhere
+	case End, agent.FinalResponse: // of the plan: those of tasks are in their sessions
 		r.last = append(r.last, ev)
 	}
 }
 
-// yieldLast is the stream of a plan whose runs are elsewhere.
+// yieldLast is the stream of a plan with a Runner.
 func (r *run) yieldLast(yield func(agent.Event, error) bool) {
 	for _, ev := range r.last {
 		if !yield(ev, nil) {

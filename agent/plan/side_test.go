@@ -335,10 +335,10 @@ func TestResumeTakesUpWhatWasGivenUp(t *testing.T) {
 	}
 }
 
-// TestRunsElsewhere: what does not work there is refused, and not left out.
-func TestRunsElsewhere(t *testing.T) {
+// TestRefusedWithRunner: what does not work with a Runner is refused, and not left out.
+func TestRefusedWithRunner(t *testing.T) {
 	o := quiet(&model{reply: reply})
-	o.Elsewhere = struct{ plan.Elsewhere }{}
+	o.Runner = struct{ plan.Runner }{}
 	for name, set := range map[string]func(*plan.Options){
 		"Explore": func(o *plan.Options) { o.Explore = true },
 		"AskUser": func(o *plan.Options) { o.AskUser = func(context.Context, string) (string, error) { return "", nil } },

@@ -83,7 +83,7 @@ func (r *Runs) Plan(ctx workflow.Context, in PlanInput) (Output, error) {
 		return Output{}, refused(fmt.Errorf("the plan has a MaxTurns of %d; in a workflow it may be %d", o.MaxTurns, MaxPlanTurns))
 	}
 	o.Agent, o.PlanOnly = e.opts, in.PlanOnly
-	o.Elsewhere = &parts{effects: e, flushing: workflow.NewMutex(ctx), prefix: in.Prefix}
+	o.Runner = &parts{effects: e, flushing: workflow.NewMutex(ctx), prefix: in.Prefix}
 	p, err := plan.New(o)
 	if err != nil {
 		return Output{}, refused(err)
@@ -138,7 +138,7 @@ type parts struct {
 	cancels  []func()       // of coroutines
 }
 
-var _ plan.Elsewhere = (*parts)(nil)
+var _ plan.Runner = (*parts)(nil)
 
 // coroutine is the key of the workflow's context in that of a plan's part.
 type coroutine struct{}
@@ -147,38 +147,38 @@ func (p *parts) in(ctx context.Context) workflow.Context {
 	return ctx.Value(coroutine{}).(workflow.Context)
 }
 
-// Go implements plan.Elsewhere.
+// Go implements plan.Runner.
 func (p *parts) Go(ctx context.Context, f func(context.Context)) {
 	own, cancel := workflow.WithCancel(p.in(ctx))
 	p.cancels = append(p.cancels, cancel)
 	workflow.Go(own, func(own workflow.Context) { f(context.WithValue(ctx, coroutine{}, own)) })
 }
 
-// Cancel implements plan.Elsewhere.
+// Cancel implements plan.Runner.
 func (p *parts) Cancel() {
 	for _, cancel := range p.cancels {
 		cancel()
 	}
 }
 
-// Wait implements plan.Elsewhere. What is waited for ends when the workflow is cancelled.
+// Wait implements plan.Runner. What is waited for ends when the workflow is cancelled.
 func (p *parts) Wait(ctx context.Context, until func() bool) {
 	own, cancel := workflow.NewDisconnectedContext(p.in(ctx))
 	defer cancel()
 	_ = workflow.Await(own, until)
 }
 
-// Now implements plan.Elsewhere.
+// Now implements plan.Runner.
 func (p *parts) Now() time.Time { return workflow.Now(p.ctx) }
 
-// NewID implements plan.Elsewhere. Child workflows are named after it, so that it follows from
+// NewID implements plan.Runner. Child workflows are named after it, so that it follows from
 // what a history has: the ids of the namespace and of the workflow are not in it.
 func (p *parts) NewID() string {
 	p.ids++
 	return short(fmt.Sprintf("%s %s %d", p.execution(), p.session, p.ids))
 }
 
-// Run implements plan.Elsewhere.
+// Run implements plan.Runner.
 func (p *parts) Run(ctx context.Context, of plan.Run) (result agent.Result, reply string, stopped bool) {
 	out, err := p.child(p.in(ctx), of)
 	if p.ctx.Err() != nil {
