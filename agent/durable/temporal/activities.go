@@ -268,7 +268,7 @@ func (r *Runs) model(ctx context.Context, in modelInput) (got reply, err error) 
 // tool makes one call. If the call was begun before and does more than read, its end is
 // unknown.
 func (r *Runs) tool(ctx context.Context, in toolInput) (tools.Outcome, error) {
-	if r.elsewhere() {
+	if r.toolsApart() {
 		return tools.Outcome{}, sdk.NewNonRetryableApplicationError("the worker calls no tools", noTools, nil)
 	}
 	defer beat(ctx)()

@@ -151,8 +151,8 @@ func (r *Runs) RegisterTools(w Registry) {
 	w.RegisterActivityWithOptions(r.place, activity.RegisterOptions{Name: placeActivity.name})
 }
 
-// elsewhere reports whether tools are called by other workers only.
-func (r *Runs) elsewhere() bool { return r.ToolQueue != "" && !r.hasTools }
+// toolsApart reports whether tools are called by other workers only.
+func (r *Runs) toolsApart() bool { return r.ToolQueue != "" && !r.hasTools }
 
 // rule is how long an activity may take, and how often it is tried.
 type rule struct {

@@ -23,7 +23,7 @@ import (
 // what a worker has, such as the notes of a project in the system prompt, may be another
 // when the history runs again.
 type settings struct {
-	Elsewhere bool `json:"elsewhere,omitempty"` // tools and workspace are those of another worker
+	ToolsApart bool `json:"elsewhere,omitempty"` // tools and workspace are those of another worker
 
 	Model      string            `json:"model,omitempty"` // its name
 	Labels     map[string]string `json:"labels,omitempty"`
@@ -148,7 +148,7 @@ func (m model) Generate(context.Context, providers.Request) iter.Seq2[providers.
 
 // look is what a tool says about a call.
 type look struct {
-	Elsewhere bool `json:"elsewhere,omitempty"` // the worker has no tools: ask one that has
+	NoTools bool `json:"elsewhere,omitempty"` // the worker has no tools: ask one that has
 
 	Effect  tools.Effect `json:"effect"`
 	Preview string       `json:"preview,omitempty"`
@@ -173,7 +173,7 @@ func (e *effects) tool(d definition) *tools.Tool {
 	}
 }
 
-// look asks a tool about a call: this worker's, or else one elsewhere.
+// look asks a tool about a call: this worker's, or else one of a worker that has tools.
 func (e *effects) look(name string, args json.RawMessage) (l look) {
 	ctx, cancel := workflow.NewDisconnectedContext(e.ctx)
 	defer cancel()
@@ -181,7 +181,7 @@ func (e *effects) look(name string, args json.RawMessage) (l look) {
 		ScheduleToCloseTimeout: time.Minute, StartToCloseTimeout: lookWithin, RetryPolicy: &sdk.RetryPolicy{MaximumAttempts: 3},
 	})
 	err := workflow.ExecuteLocalActivity(ctx, e.runs.look, name, args).Get(ctx, &l)
-	if e.away = err == nil && l.Elsewhere; e.away {
+	if e.away = err == nil && l.NoTools; e.away {
 		l = look{}
 		err = e.checked(workflow.ExecuteActivity(lookActivity.on(e.ctx, e.runs.ToolQueue, 0), lookActivity.name, name, args).Get(e.ctx, &l))
 	}
@@ -193,8 +193,8 @@ func (e *effects) look(name string, args json.RawMessage) (l look) {
 
 // look is lookHere where there may be no tools. Its name is in histories.
 func (r *Runs) look(ctx context.Context, name string, args json.RawMessage) (look, error) {
-	if r.elsewhere() {
-		return look{Elsewhere: true}, nil
+	if r.toolsApart() {
+		return look{NoTools: true}, nil
 	}
 	return r.lookHere(ctx, name, args)
 }
@@ -210,14 +210,14 @@ func (r *Runs) lookHere(_ context.Context, name string, args json.RawMessage) (l
 
 // beginning are the settings of runs that begin here.
 func (r *Runs) beginning() json.RawMessage {
-	if !r.elsewhere() {
+	if !r.toolsApart() {
 		return r.settings
 	}
 	var s settings
 	if json.Unmarshal(r.settings, &s) != nil {
 		return r.settings // which says why when the run begins
 	}
-	s.Elsewhere = true
+	s.ToolsApart = true
 	text, _ := json.Marshal(s) // as in New
 	return text
 }
@@ -227,7 +227,7 @@ func (r *Runs) place(context.Context) (json.RawMessage, error) { return r.settin
 
 // join takes what says where a run works from a worker that has tools there.
 func (s *settings) join(there settings) {
-	s.Elsewhere = false
+	s.ToolsApart = false
 	s.Tools, s.Sections, s.Environment = there.Tools, there.Sections, there.Environment
 	s.Labels = labelled(s.Labels, there.Labels)
 }

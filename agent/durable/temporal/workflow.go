@@ -99,7 +99,7 @@ func (e *effects) setUp(in Input) error {
 	if e.settings != nil {
 		var s settings
 		err := json.Unmarshal(e.settings, &s)
-		if err == nil && s.Elsewhere {
+		if err == nil && s.ToolsApart {
 			var there settings
 			if err := workflow.ExecuteActivity(placeActivity.on(e.ctx, e.runs.ToolQueue, 0), placeActivity.name).Get(e.ctx, &there); err != nil {
 				return err
