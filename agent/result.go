@@ -115,8 +115,9 @@ func (e *LimitError) Error() string { return e.Message }
 // Unwrap returns the cause.
 func (e *LimitError) Unwrap() error { return e.Err }
 
-// limit ends the run at a limit, or as denied if it is a denial that led there.
-// The model may then say what it has, in the closing request.
+// limit ends the run at a limit, or as denied if it is a denial that led there. The model may
+// then say what it has, in the closing request: after max_turns, repeated_call, stuck and
+// consecutive_errors, which come here.
 func (r *run) limit(e *LimitError) {
 	r.state.LastWord = r.state.Stop == "" && !r.agent.opts.NoLastWord
 	reason := e.Reason

@@ -207,8 +207,9 @@ func (x *resolver) elements() {
 	}
 }
 
-// element reads one element of a block. It decides B24, B27 and P14: what an element is by its
-// name. done says that another call begins (B4, B23).
+// element reads one element of a block. It decides B24 and B27: what an element is by its
+// name; and P14 for elements: one that is not known is refused. done says that another call
+// begins (B4, B23).
 func (x *resolver) element(e elem, given bool) (done bool) {
 	m, _ := matchTag(x.rest())
 	switch {
@@ -339,8 +340,9 @@ func (x *resolver) params(e elem) {
 	}
 }
 
-// settle decides P14, B26 and B27 once the tool is known: of what was read beside the arguments,
-// attributes, thoughts and words, nothing may be an argument that would be lost, nor unknown.
+// settle decides B26 and B27, and P14 for attributes, once the tool is known: of what was read
+// beside the arguments, attributes, thoughts and words, nothing may be an argument that would
+// be lost, nor unknown.
 func (x *resolver) settle() {
 	x.noArgument(x.words) // P15
 	for _, attrs := range x.attrs {

@@ -138,8 +138,8 @@ func (x *resolver) partsOf(object json.RawMessage) (p parts) {
 	return p
 }
 
-// fromInner reads a call that is a member of its own. It decides what of D2 and P14 may stand
-// beside it: what an API writes there; anything else is refused.
+// fromInner reads a call that is a member of its own. It decides D2, and P14 for
+// members of the call's object, of what may stand beside it: what an API writes there.
 func (x *resolver) fromInner(p parts, missing, depth int) {
 	if p.name != nil || p.args != nil {
 		x.fail(Ambiguous, "a name or arguments are beside the call")
