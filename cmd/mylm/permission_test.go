@@ -89,6 +89,7 @@ func TestApprovalQuestion(t *testing.T) {
 	s.shows("\"e\" is none of the answers.\np stores")
 	s.types("n\r")
 	s.shows("Done.")
+	s.shows("Ask again, and say what may be done instead.")
 	s.exit()
 	if n := strings.Count(s.text(), choices); n != 2 {
 		t.Errorf("asked %d times:\n%s", n, s.text())

@@ -228,14 +228,18 @@ func (k *sessionsRun) find(ctx context.Context, name string) (string, error) {
 	for _, u := range unreadable {
 		k.screen.Say(fmt.Sprintf("mylm: session %s was changed since, and cannot be read: %s", u.ID, term.OneLine(u.Problem, 300)))
 	}
-	if last == nil {
+	switch {
+	case last == nil:
 		return "", failure.Usage("there is no session of this project").WithHint("mylm sessions list --global lists those of all projects.")
+	case k.lost(ctx, *last):
+		return "", failure.Usage("in no session of this project has a model replied").
+			WithHint("To go on with the newest: mylm resume " + last.ID + "\nmylm sessions list --all lists them all.")
 	}
 	return last.ID, nil
 }
 
-// last returns the last session of this project, and the sessions that may be
-// later but cannot be read.
+// last returns the last session of this project that has a reply, the newest if none has
+// one, and the sessions that may be later but cannot be read.
 func (k *sessionsRun) last(ctx context.Context) (*journal.Info, []journal.Info, error) {
 	_, project, err := config.Where(k.cli.Command.Flags)
 	if err != nil {
@@ -244,8 +248,7 @@ func (k *sessionsRun) last(ctx context.Context) (*journal.Info, []journal.Info, 
 	filter := journal.Filter{Labels: map[string]string{"project": project}}
 	first, unreadable, err := k.store.Last(ctx, filter)
 	for last, at := first, first; err == nil && last != nil; at = last {
-		// A run that failed before the model replied, as with a misspelt name, is never meant.
-		if at.State != string(agent.StopModelError) || k.replied(ctx, at.ID) {
+		if !k.lost(ctx, *at) {
 			return at, unreadable, nil
 		}
 		filter.Before = at.Changed
@@ -254,10 +257,14 @@ func (k *sessionsRun) last(ctx context.Context) (*journal.Info, []journal.Info, 
 	return first, unreadable, err
 }
 
-// replied reports whether a session has a reply of a model.
-func (k *sessionsRun) replied(ctx context.Context, id string) bool {
-	_, entries, _ := k.store.Load(ctx, id)
-	return slices.ContainsFunc(entries, func(e agent.Entry) bool { return e.Kind() == agent.EntryReply })
+// lost reports whether a session failed before a model replied, as with a misspelt name:
+// it is never the last one.
+func (k *sessionsRun) lost(ctx context.Context, i journal.Info) bool {
+	if i.State != string(agent.StopModelError) {
+		return false
+	}
+	_, entries, _ := k.store.Load(ctx, i.ID)
+	return !slices.ContainsFunc(entries, func(e agent.Entry) bool { return e.Kind() == agent.EntryReply })
 }
 
 const (
@@ -299,6 +306,8 @@ func (r *run) adviseResume(f *failure.Error) {
 	switch {
 	case errors.Is(f.Err, agent.ErrDiverged):
 		how, command = "To ask it: ", command+" \"...\""
+	case f.Code == failure.ExitUnreachable && r.Model.Misspelt() != "":
+		command += " -m " + term.ShellQuote(r.Model.Misspelt())
 	case r.result.StopReason == agent.StopInternal:
 		how = "Once that is fixed, go on: "
 	case hadEffects(r.Session):

@@ -317,6 +317,8 @@ func denied(p *setup.Person, r agent.Result) (hint string, err error) {
 	case p.Forbidden:
 		return "mylm policy list shows the rules; mylm policy check CMD says which one it is.",
 			fmt.Errorf("a call is forbidden, and the model found no other way (%s)", deniedCall(r))
+	case p.Declined:
+		return "Ask again, and say what may be done instead.", err
 	case p.Changed != "":
 		return p.Agree(), err
 	case p.Bound != "":

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"mylm/agent"
 	"mylm/agent/journal"
 	"mylm/cmd/mylm/internal/cmdline"
 	"mylm/cmd/mylm/internal/config"
@@ -134,7 +133,7 @@ func (k *sessionsRun) listed(ctx context.Context, f journal.Filter) (all []journ
 		whole, before := most == 0 || len(all) < f.Limit, hidden
 		if !k.cli.Bool("all") && !k.cli.Bool("json") {
 			n := len(all)
-			all = slices.DeleteFunc(all, func(i journal.Info) bool { return i.State == string(agent.StopModelError) && !k.replied(ctx, i.ID) })
+			all = slices.DeleteFunc(all, func(i journal.Info) bool { return k.lost(ctx, i) })
 			hidden = n - len(all)
 		}
 		if whole || hidden == before {

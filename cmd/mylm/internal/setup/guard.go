@@ -245,10 +245,13 @@ func (g *Guard) question(ctx context.Context, r agent.ApprovalRequest, c policy.
 	case a.Verdict == agent.Stop:
 		p.Stopped = true
 		return agent.Decision{Verdict: agent.Stop, Reason: "the user said no and stopped the run"}, nil
-	case a.Verdict == agent.Deny && a.Reason != "":
-		return agent.Decision{Reason: "the user said no: " + a.Reason}, nil
 	case a.Verdict == agent.Deny:
-		return agent.Decision{Reason: "the user said no"}, nil
+		p.Declined = true
+		reason := "the user said no"
+		if a.Reason != "" {
+			reason += ": " + a.Reason
+		}
+		return agent.Decision{Reason: reason}, nil
 	}
 	g.Allowed(c)
 	g.keep(ctx, a.Store, c, d.Offer)
@@ -290,6 +293,7 @@ type Person struct {
 	Dialog    Dialog             // nil: lines on the terminal
 	Mode      func() policy.Mode // the mode at the time of a call, if the person can change it meanwhile; nil: as it is set
 	Stopped   bool               // the answer to a question was to stop
+	Declined  bool               // the answer to a question was no
 	Forbidden bool               // a rule forbade a call
 	Changed   string             // why a call was denied: this MCP server has changed its tool, and nobody could be asked
 	Remedy    string             // what to do about what a command lacked and was denied, since nobody could be asked

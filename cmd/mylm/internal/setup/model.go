@@ -315,7 +315,7 @@ func (m *Model) Advise(f *failure.Error) {
 		return
 	}
 	f.Hint = suggestOthers(f.Hint, m.entries)
-	if near := m.misspelt(); near != "" && !strings.Contains(f.Hint, "Did you mean") {
+	if near := m.Misspelt(); near != "" && !strings.Contains(f.Hint, "Did you mean") {
 		f.Hint = "Did you mean " + near + "?\n" + f.Hint
 	}
 	if p, ok := langchain.Lookup(m.Name); ok && m.entry == "" {
@@ -325,10 +325,10 @@ func (m *Model) Advise(f *failure.Error) {
 	}
 }
 
-// misspelt is what --model takes that the name was probably meant to be: the demo
+// Misspelt is what --model takes that the name was probably meant to be: the demo
 // model, an entry, or a model of a provider; "" if there is none. The server itself
 // suggests its own models.
-func (m *Model) misspelt() string {
+func (m *Model) Misspelt() string {
 	before, model, slash := strings.Cut(m.Name, "/")
 	if !slash {
 		return failure.Near(m.Name, append(m.entries, "demo"))
