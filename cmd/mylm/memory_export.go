@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
-	"path/filepath"
 
+	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
@@ -67,9 +70,9 @@ func exportFile(ctx context.Context, path string, export func(io.Writer) (int, e
 	if _, err := os.Lstat(path); err == nil {
 		return 0, failure.Usage("%s already exists", term.Echoed(path)).WithHint("Name another file, or delete it first.")
 	}
-	out, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.part") // 0600
+	out, err := config.TempBeside(path)
 	if err != nil {
-		return 0, failure.Usage("the file cannot be written: %v", err)
+		return 0, unwritten(err)
 	}
 	part := out.Name()
 	defer os.Remove(part)
@@ -84,6 +87,15 @@ func exportFile(ctx context.Context, path string, export func(io.Writer) (int, e
 		err = os.Rename(part, path)
 	}
 	return n, err
+}
+
+// unwritten is the error of a file that cannot be created.
+func unwritten(err error) error {
+	if errors.Is(err, fs.ErrPermission) || config.IsMissing(err) {
+		return failure.Usage("the file cannot be written: %w", err).
+			WithHint("Name a file in a directory that is there and that you can write to.")
+	}
+	return fmt.Errorf("the file cannot be written: %w", err)
 }
 
 // stoppable is a writer that fails once its context is done. Plain removes control

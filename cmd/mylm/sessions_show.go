@@ -159,7 +159,7 @@ func (k *sessionsRun) export(ctx context.Context) error {
 		return failure.Usage("%s already exists", term.Echoed(path)).WithHint("Name another file, or delete it first.")
 	}
 	if err := config.CreateFile(path, text.String()); err != nil {
-		return fmt.Errorf("the file cannot be written: %w", err)
+		return unwritten(err)
 	}
 	return l.partly()
 }

@@ -326,10 +326,21 @@ func IsMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
+// TempBeside creates a file in the directory of path, which it is to be renamed to, for its owner
+// only. An error names path.
+func TempBeside(path string) (*os.File, error) {
+	f, err := os.CreateTemp(filepath.Dir(path), ".mylm-*")
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		at.Op, at.Path = "create", path
+	}
+	return f, err
+}
+
 // CreateFile creates a file with all of text or not at all, and never replaces
 // one: a link, unlike a rename, fails if the file exists.
 func CreateFile(path, text string) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".mylm-*") // 0600
+	f, err := TempBeside(path)
 	if err != nil {
 		return err
 	}
