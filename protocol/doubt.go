@@ -13,6 +13,7 @@ type doubt struct {
 	from     int    // where in the text it begins
 	until    string // after this has come, it is decided; "": at the end of the reply
 	searched int    // so far in the text, until was not found
+	tries    budget // of looking again
 
 	object, objectEnd int // where the last object begins and ends that was read whole, and has only white space behind it
 
@@ -75,7 +76,10 @@ func (f *finder) placeFrom() int {
 			return u.from
 		}
 		switch g := f.place(f.d.callStarts[u.next] - f.from); {
-		case g.certain(), g.is == isOpen && g.until == "":
+		case g.is == isOpen && g.until == u.until && u.tries.take(len(f.text)): // it came inside
+			u.searched = len(f.text) + 1
+			return u.from
+		case g.certain(), g.is == isOpen && g.until == u.until:
 			u.until = ""
 			return u.from
 		case g.is != isWaiting:

@@ -265,7 +265,7 @@ func (f *finder) object(s string, at int) guess {
 		call, err := x.call()
 		switch f.spent += x.pos; {
 		case f.streams && err != nil && err.Reason == Truncated: // the blank line is in a string
-			return guess{is: isOpen, at: at}
+			return guess{is: isOpen, at: at, until: blankLine}
 		case err != nil || len(x.src) < len(s) || !blank(endTokens().ReplaceAllString(f.within(x.rest(), maxElem), "")):
 		case f.streams:
 			g.is = isWaiting
@@ -281,7 +281,11 @@ func (f *finder) object(s string, at int) guess {
 // inObject returns the tool that an object, or the first of a list, names (A8): under one of
 // nameKeys with an object beside it, or as the key of one. A definition of a tool names none.
 func (f *finder) inObject(s string) (tool string) {
-	s, _, _ = strings.Cut(f.value(s), blankLine)
+	value := f.value(s)
+	if strings.ContainsAny(value, "'/#") { // its end may be none: in other quotes, or in a comment
+		value = f.ahead(s, 1<<16)
+	}
+	s, _, _ = strings.Cut(value, blankLine)
 	args, echo, called := false, false, ""
 	var keys []string
 	member := memberStart()

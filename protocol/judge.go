@@ -174,8 +174,8 @@ func (d *Decoder) opens() (decided bool, rest string) {
 	case more && after == " " && h.open.tag == toolOpen && known, more && next == "" && h.open.tag == tokenOpen && !known:
 		return false, ""
 	case h.open.tag == tokenOpen: // B8, D20: any name will do, once
-		h.begun = known || word == "function" || next != "" && (!d.opts.Told && strings.IndexByte("{[<", next[0]) >= 0 ||
-			next[0] == '(' && strings.HasSuffix(word, ".call"))
+		h.begun = known || word == "function" || !d.opts.Told && next != "" &&
+			(strings.IndexByte("{[<", next[0]) >= 0 || next[0] == '(' && strings.HasSuffix(word, ".call"))
 	case h.open.tag == toolOpen && known: // B8
 		h.begun = c == '<' || c == '{' || c == '(' && h.open.kind == "functioncalls"
 	}
