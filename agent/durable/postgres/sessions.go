@@ -215,10 +215,11 @@ func (s *Sessions) List(ctx context.Context, f journal.Filter) (all []journal.In
 	return all, err
 }
 
-// Remove deletes a session. A run of it that is under way fails at its next entry.
+// Remove deletes a session, with those of its tasks if it is a plan's. A run of it that is
+// under way fails at its next entry.
 func (s *Sessions) Remove(ctx context.Context, id string) error {
 	return s.within(ctx, id, func(tx pgx.Tx) error {
-		gone, err := tx.Exec(ctx, "DELETE FROM sessions WHERE id = $1", id)
+		gone, err := tx.Exec(ctx, "DELETE FROM sessions WHERE id = $1 OR labels ->> 'plan' = $1", id)
 		if err == nil && gone.RowsAffected() == 0 {
 			err = pgx.ErrNoRows
 		}

@@ -147,6 +147,13 @@ func TestSessions(t *testing.T) {
 	if states, err := inDatabase.Count(t.Context()); err != nil || states["complete"] != 2 || states[journal.Unfinished] != 1 {
 		t.Errorf("Count = %v, %v", states, err)
 	}
+	// A plan is deleted with it.
+	if err := inDatabase.Remove(t.Context(), "plan"); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := inDatabase.Load(t.Context(), "task"); !errors.Is(err, journal.ErrNotFound) {
+		t.Errorf("Load of a deleted plan's task: %v", err)
+	}
 	// Another tenant finds none of it.
 	stranger := sessions(t, db, "stranger")
 	if _, _, err := stranger.Load(t.Context(), session.ID); !errors.Is(err, journal.ErrNotFound) {
