@@ -39,8 +39,12 @@ func (c *cluster) listSessions(ctx *cli.Context) error {
 		for _, i := range all {
 			row := listed{Info: i}
 			if i.Labels[journal.LabelPlan] != "" {
-				if row.Tasks, err = tasksOf(ctx.Context, sessions, i.ID); err != nil {
+				row.Tasks, err = tasksOf(ctx.Context, sessions, i.ID)
+				switch {
+				case ctx.Context.Err() != nil:
 					return err
+				case err != nil: // the other rows are none the worse
+					c.screen.Say("mylm-cluster: the tasks of " + i.ID + " cannot be read: " + term.OneLine(err.Error(), 300))
 				}
 			}
 			rows = append(rows, row)
