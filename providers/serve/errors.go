@@ -119,12 +119,6 @@ func (h *Handler) ofBackend(b *providers.Error, model string) *apiError {
 		k.status, k.code = http.StatusBadGateway, "upstream_error"
 	}
 	e := &apiError{status: k.status, code: k.code, final: k.final || b.Permanent, retryAfter: b.RetryAfter, message: strings.TrimSpace(b.Error())}
-	switch b.Kind { // of the others the client knows what to do
-	case providers.Unreachable, providers.ModelMissing, providers.CannotChat, providers.ServerFault, providers.OutOfMemory:
-		if b.Hint != "" {
-			e.message = strings.TrimSuffix(e.message, ".") + ". " + b.Hint
-		}
-	}
 	if h.opts.Redact != nil {
 		e.message = h.opts.Redact(e.message)
 	}
