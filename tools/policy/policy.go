@@ -314,15 +314,13 @@ func (p *Policy) prefix(a command.Analysis) (found []string) {
 
 // key identifies a call and its permissions: two forms of the same arguments are one.
 func (c Call) key() string {
-	d := json.NewDecoder(bytes.NewReader(c.Args))
+	args, d := []byte(c.Args), json.NewDecoder(bytes.NewReader(c.Args))
 	d.UseNumber()
 	var v any
-	if d.Decode(&v) != nil {
-		return c.Tool + " " + string(c.Args)
-	}
-	args, err := json.Marshal(v)
-	if err != nil {
-		args = c.Args
+	if d.Decode(&v) == nil {
+		if b, err := json.Marshal(v); err == nil {
+			args = b
+		}
 	}
 	return c.Tool + " " + c.Place.Dir + " " + string(args) + fmt.Sprint(c.Refused)
 }
