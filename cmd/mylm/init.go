@@ -70,7 +70,7 @@ func (w projectWriter) propose(name, does, text string) error {
 		}
 	}
 	if err := config.CreateFile(path, text); err != nil {
-		return unwritten(err)
+		return fmt.Errorf("%s was not written: %w", shown, err)
 	}
 	w.screen.Say("wrote " + shown)
 	return nil

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"syscall"
 
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
@@ -91,7 +92,7 @@ func exportFile(ctx context.Context, path string, export func(io.Writer) (int, e
 
 // unwritten is the error of a file that cannot be created.
 func unwritten(err error) error {
-	if errors.Is(err, fs.ErrPermission) || config.IsMissing(err) {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || config.IsMissing(err) {
 		return failure.Usage("the file cannot be written: %w", err).
 			WithHint("Name a file in a directory that is there and that you can write to.")
 	}

@@ -97,6 +97,12 @@ func openSession(c *cli.Context, screen *term.Screen, name string, asks bool) (*
 	if err != nil {
 		return nil, explainSession(err)
 	}
+	if name == "last" {
+		if last, _, err := k.last(ctx); err == nil && last != nil && k.lost(ctx, *last) {
+			return nil, failure.Usage("in no session of this project has a model replied").
+				WithHint("To go on with the newest: mylm resume " + id + "\nmylm sessions list --all lists them all.")
+		}
+	}
 	s, err := term.Wait(ctx, func() (*agent.Session, error) { return store.Open(ctx, id) })
 	if errors.Is(err, journal.ErrDamaged) {
 		return nil, damaged(err).WithHint(damageHint(ctx, store, id))
@@ -228,12 +234,8 @@ func (k *sessionsRun) find(ctx context.Context, name string) (string, error) {
 	for _, u := range unreadable {
 		k.screen.Say(fmt.Sprintf("mylm: session %s was changed since, and cannot be read: %s", u.ID, term.OneLine(u.Problem, 300)))
 	}
-	switch {
-	case last == nil:
+	if last == nil {
 		return "", failure.Usage("there is no session of this project").WithHint("mylm sessions list --global lists those of all projects.")
-	case k.lost(ctx, *last):
-		return "", failure.Usage("in no session of this project has a model replied").
-			WithHint("To go on with the newest: mylm resume " + last.ID + "\nmylm sessions list --all lists them all.")
 	}
 	return last.ID, nil
 }
@@ -264,7 +266,10 @@ func (k *sessionsRun) lost(ctx context.Context, i journal.Info) bool {
 		return false
 	}
 	_, entries, _ := k.store.Load(ctx, i.ID)
-	return !slices.ContainsFunc(entries, func(e agent.Entry) bool { return e.Kind() == agent.EntryReply })
+	return !slices.ContainsFunc(entries, func(e agent.Entry) bool {
+		c, _ := e.Payload.(agent.CustomEntry)
+		return e.Kind() == agent.EntryReply || c.Type == plan.EntryPlan // the replies of a plan are in it
+	})
 }
 
 const (
@@ -296,18 +301,20 @@ func explainSession(err error) error {
 }
 
 // adviseResume adds to the hint of a run without an answer how to resume it.
-// Asking again would do again what was done.
-func (r *run) adviseResume(f *failure.Error) {
+// Asking again would do again what was done. model is the one that was meant, if the run's
+// is none.
+func (r *run) adviseResume(f *failure.Error, model string) {
 	if !r.Recorder.Keeps() || strings.Contains(f.Hint, "mylm resume") {
 		return
 	}
 	how := "To go on: "
 	command := "mylm resume " + r.Session.ID + resumeFlags(r.Config.Settings)
+	if model != "" {
+		command += " -m " + term.ShellQuote(model)
+	}
 	switch {
 	case errors.Is(f.Err, agent.ErrDiverged):
 		how, command = "To ask it: ", command+" \"...\""
-	case f.Code == failure.ExitUnreachable && r.Model.Misspelt() != "":
-		command += " -m " + term.ShellQuote(r.Model.Misspelt())
 	case r.result.StopReason == agent.StopInternal:
 		how = "Once that is fixed, go on: "
 	case hadEffects(r.Session):

@@ -256,9 +256,9 @@ func (r *run) outcome() error {
 	case f.Code == failure.ExitInterrupted && r.out.screen.Failed() != nil: // that ended it
 		return nil // out.close reports it
 	}
-	r.Model.Advise(f)
+	meant := r.Model.Advise(f)
 	if r.talk == nil { // a conversation goes on anyway
-		r.adviseResume(f)
+		r.adviseResume(f, meant)
 	}
 	return f
 }

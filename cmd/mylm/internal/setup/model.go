@@ -309,26 +309,31 @@ func entryError(e config.Entry, err error) error {
 	return failure.Config(err).WithHint(fault.Hint)
 }
 
-// Advise adds to the hint of a failure what the name of a model that is not there may mean.
-func (m *Model) Advise(f *failure.Error) {
+// Advise adds to the hint of a failure what the name of a model that is not there may mean,
+// and returns what it means if it can be nothing else: the demo, or a model of a provider.
+func (m *Model) Advise(f *failure.Error) (meant string) {
 	if f == nil || m.Provider != config.Ollama || f.Code != failure.ExitUnreachable {
-		return
+		return ""
 	}
 	f.Hint = suggestOthers(f.Hint, m.entries)
-	if near := m.Misspelt(); near != "" && !strings.Contains(f.Hint, "Did you mean") {
+	if near := m.misspelt(); near != "" && !strings.Contains(f.Hint, "Did you mean") {
 		f.Hint = "Did you mean " + near + "?\n" + f.Hint
+		if near == "demo" || strings.Contains(near, "/") {
+			meant = near
+		}
 	}
 	if p, ok := langchain.Lookup(m.Name); ok && m.entry == "" {
 		f.Hint += fmt.Sprintf("\n%s is also a provider: mylm ask -m %s/MODEL asks it.", p.Name, p.Name)
 	} else if strings.Contains(m.Name, "/") {
 		f.Hint += "\nIf its beginning should be a provider: mylm models --providers lists them."
 	}
+	return meant
 }
 
-// Misspelt is what --model takes that the name was probably meant to be: the demo
+// misspelt is what --model takes that the name was probably meant to be: the demo
 // model, an entry, or a model of a provider; "" if there is none. The server itself
 // suggests its own models.
-func (m *Model) Misspelt() string {
+func (m *Model) misspelt() string {
 	before, model, slash := strings.Cut(m.Name, "/")
 	if !slash {
 		return failure.Near(m.Name, append(m.entries, "demo"))
