@@ -97,12 +97,6 @@ func openSession(c *cli.Context, screen *term.Screen, name string, asks bool) (*
 	if err != nil {
 		return nil, explainSession(err)
 	}
-	if name == "last" {
-		if last, _, err := k.last(ctx); err == nil && last != nil && k.lost(ctx, *last) {
-			return nil, failure.Usage("in no session of this project has a model replied").
-				WithHint("To go on with the newest: mylm resume " + id + "\nmylm sessions list --all lists them all.")
-		}
-	}
 	s, err := term.Wait(ctx, func() (*agent.Session, error) { return store.Open(ctx, id) })
 	if errors.Is(err, journal.ErrDamaged) {
 		return nil, damaged(err).WithHint(damageHint(ctx, store, id))
@@ -120,7 +114,7 @@ func openSession(c *cli.Context, screen *term.Screen, name string, asks bool) (*
 	if err := s.Resumable(); err != nil && !asks && !ofPlan {
 		hint := "Ask another: mylm resume " + name + " \"...\"\nTo talk: mylm chat --session " + name
 		if id != name {
-			hint += "\nA session without a reply is never the last: mylm sessions list --all shows it."
+			hint += "\nA session without a reply is not the last while there is another: mylm sessions list --all shows it."
 		}
 		return nil, failure.Usage("session %s: %v", id, err).WithHint(hint)
 	}
@@ -260,7 +254,7 @@ func (k *sessionsRun) last(ctx context.Context) (*journal.Info, []journal.Info, 
 }
 
 // lost reports whether a session failed before a model replied, as with a misspelt name:
-// it is never the last one.
+// it is not the last one while there is another.
 func (k *sessionsRun) lost(ctx context.Context, i journal.Info) bool {
 	if i.State != string(agent.StopModelError) {
 		return false
