@@ -15,7 +15,7 @@ type doubt struct {
 	searched int    // so far in the text, until was not found
 	tries    budget // of looking again
 
-	object, objectEnd int // where the last object begins and ends that was read whole, and has only white space behind it
+	object, objectEnd int // where the last whole object begins, and the white space behind it ends
 
 	fences, first, fence int // how many begin a line, up to 3, where the first does, and where the search for the next begins
 }

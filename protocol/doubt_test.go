@@ -84,3 +84,19 @@ func TestProseIsNotDoubtful(t *testing.T) {
 		}
 	}
 }
+
+// What an answer shows goes on once its object has ended, blank lines inside or not.
+func TestDoubtEndsWithTheObject(t *testing.T) {
+	for _, inside := range []string{"", "\n\n", "\n\n\n", "\n\n\"a\": 1,\n\n"} {
+		d, text := protocol.NewDecoder(protocol.Options{Tools: vectorTools(t)}), ""
+		for _, c := range "So:\n\n{\"name\": \"x\", \"arguments\": {" + inside + "\"to\": 1}}\n\nIt is read at the start.\n\nMore follows.\n\n" {
+			for _, p := range d.Push(string(c)) {
+				text += p.Text
+			}
+			d.Doubtful()
+		}
+		if n := d.Doubtful(); n > 20 {
+			t.Errorf("with %q inside, %q is in doubt", inside, text[len(text)-n:])
+		}
+	}
+}

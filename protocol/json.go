@@ -282,7 +282,7 @@ func (f *finder) object(s string, at int) guess {
 // nameKeys with an object beside it, or as the key of one. A definition of a tool names none.
 func (f *finder) inObject(s string) (tool string) {
 	value := f.value(s)
-	if strings.ContainsAny(value, "'/#") { // its end may be none: in other quotes, or in a comment
+	if isLoose(value) { // its end may be none: in other quotes, or in a comment
 		value = f.ahead(s, 1<<16)
 	}
 	s, _, _ = strings.Cut(value, blankLine)
