@@ -244,7 +244,7 @@ func (k *sessionsRun) last(ctx context.Context) (*journal.Info, []journal.Info, 
 	filter := journal.Filter{Labels: map[string]string{"project": project}}
 	first, unreadable, err := k.store.Last(ctx, filter)
 	for last, at := first, first; err == nil && last != nil; at = last {
-		if !k.lost(ctx, *at) {
+		if !k.neverReplied(ctx, *at) {
 			return at, unreadable, nil
 		}
 		filter.Before = at.Changed
@@ -253,9 +253,9 @@ func (k *sessionsRun) last(ctx context.Context) (*journal.Info, []journal.Info, 
 	return first, unreadable, err
 }
 
-// lost reports whether a session failed before a model replied, as with a misspelt name:
+// neverReplied reports whether a session failed before a model replied, as with a misspelt name:
 // it is not the last one while there is another.
-func (k *sessionsRun) lost(ctx context.Context, i journal.Info) bool {
+func (k *sessionsRun) neverReplied(ctx context.Context, i journal.Info) bool {
 	if i.State != string(agent.StopModelError) {
 		return false
 	}

@@ -133,7 +133,7 @@ func (k *sessionsRun) listed(ctx context.Context, f journal.Filter) (all []journ
 		whole, before := most == 0 || len(all) < f.Limit, hidden
 		if !k.cli.Bool("all") && !k.cli.Bool("json") {
 			n := len(all)
-			all = slices.DeleteFunc(all, func(i journal.Info) bool { return k.lost(ctx, i) })
+			all = slices.DeleteFunc(all, func(i journal.Info) bool { return k.neverReplied(ctx, i) })
 			hidden = n - len(all)
 		}
 		if whole || hidden == before {
