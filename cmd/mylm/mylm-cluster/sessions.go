@@ -41,7 +41,7 @@ func (c *cluster) listSessions(ctx *cli.Context) error {
 			if i.Labels[journal.LabelPlan] != "" {
 				row.Tasks, err = tasksOf(ctx.Context, sessions, i.ID)
 				switch {
-				case ctx.Context.Err() != nil:
+				case err != nil && ctx.Context.Err() != nil:
 					return err
 				case err != nil: // the other rows are none the worse
 					c.screen.Say("mylm-cluster: the tasks of " + i.ID + " cannot be read: " + term.OneLine(err.Error(), 300))
