@@ -53,7 +53,7 @@ func TestAskedLimits(t *testing.T) {
 			t.Errorf("%s: refused %v", mode, report.Refusals)
 		}
 	}
-	_, report := inWall(t, sandbox.Policy{Workspace: t.TempDir(), Watch: true}, []string{everydayPath}, `for i in $(seq 30); do sleep 9 & done; wait`)
+	_, report := inWall(t, sandbox.Policy{Workspace: t.TempDir(), Watch: true}, []string{everydayPath}, `for i in $(seq 30); do sleep 60 & done; wait`)
 	if len(report.Refusals) != 1 || report.Refusals[0].String() != "limit 20 processes and threads" {
 		t.Errorf("refused %v", report.Refusals)
 	}
