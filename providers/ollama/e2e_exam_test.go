@@ -26,27 +26,25 @@ var formMarks = map[calling.Form]string{
 	calling.Invoke: "<invoke name=\"TOOL_NAME\">", calling.PythonTag: "fences:\n{",
 }
 
-// learned is a model that has learned the right script of every task by heart: it
-// finds the task by its question, the form of calls by the system prompt, and the
-// reply that is due by the calls that it is shown as its own.
-func learned(suite *eval.Suite, corpus string) *s.Model {
+// learned is a model that has learned the right script of every task by heart, in one
+// form of calls: it finds the task by its question and the reply that is due by the calls
+// that it is shown as its own. Shown another form, it is lost.
+func learned(suite *eval.Suite, form calling.Form, corpus string) *s.Model {
 	m := &s.Model{Corpus: corpus, Default: "I am lost."}
 	for _, task := range suite.Tasks {
 		question, _, _ := strings.Cut(task.Question, "<") // tags are neutralized in a prompt
 		asked := s.AnyContains(strings.TrimSpace(question))
 		for i := len(task.Right) - 1; i >= 0; i-- {
 			step := task.Right[i]
-			for _, form := range calling.Forms() {
-				when := []s.Cond{asked, s.SystemContains(formMarks[form])}
-				if i > 0 {
-					when = append(when, s.Replied(form.Call(task.Right[i-1].Call, task.Right[i-1].Args)))
-				}
-				say := step.Text
-				if step.Call != "" {
-					say = form.Call(step.Call, step.Args)
-				}
-				m.Scripts = append(m.Scripts, s.Script{When: when, Say: say})
+			when := []s.Cond{asked, s.SystemContains(formMarks[form])}
+			if i > 0 {
+				when = append(when, s.Replied(form.Call(task.Right[i-1].Call, task.Right[i-1].Args)))
 			}
+			say := step.Text
+			if step.Call != "" {
+				say = form.Call(step.Call, step.Args)
+			}
+			m.Scripts = append(m.Scripts, s.Script{When: when, Say: say})
 		}
 	}
 	return m
@@ -67,15 +65,16 @@ func TestEndToEndExam(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	corpus := string(text)
-	for _, form := range calling.Forms() {
-		corpus += p.run(t, "ask", "-m", "demo", "--form", string(form), "--show-prompt", "hi").stdout
-	}
-	server.Create(t, "pupil", learned(suite, corpus))
 	p.configure(t, wiredEntry(server.URL))
 	logged := regexp.MustCompile(`logged to (\S+_body\.json)`)
-	for model, forms := range map[string][]calling.Form{"pupil": calling.Forms(), "wired": {calling.ToolCall}} {
-		for _, form := range forms {
+	for _, form := range calling.Forms() {
+		prompt := p.run(t, "ask", "-m", "demo", "--form", string(form), "--show-prompt", "hi").stdout
+		server.Create(t, "pupil", learned(suite, form, string(text)+prompt))
+		models := []string{"pupil"}
+		if form == calling.ToolCall {
+			models = append(models, "wired")
+		}
+		for _, model := range models {
 			began, before := time.Now(), len(server.Log())
 			report := exam(t, p, "eval", "-m", model, "--form", string(form), "--workers", "2", "--json")
 			total := report.Total
