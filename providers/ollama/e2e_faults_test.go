@@ -101,8 +101,8 @@ func (e *endToEnd) serverDies(t *testing.T, model string) {
 	run := e.user(t, r.URL).start(t, "ask", "-m", model, ollamatest.AskCount)
 	run.until(t, middle)
 	r.Listener.Close()
+	r.CloseClientConnections() // or the next try would find the recorder
 	s.Kill()
-	r.CloseClientConnections() // or one that was kept would find the recorder
 	run.until(t, run.stderr.prints("retry 3 "))
 	if err := run.cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
