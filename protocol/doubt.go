@@ -13,7 +13,7 @@ type doubt struct {
 	from     int    // where in the text it begins
 	until    string // after this has come, it is decided; "": at the end of the reply
 	searched int    // so far in the text, until was not found
-	tries    budget // of looking again
+	tries    budget // of looking again at this place
 
 	object, objectEnd int // where the last whole object begins, and the white space behind it ends
 
@@ -75,11 +75,13 @@ func (f *finder) placeFrom() int {
 			u.searched = len(f.text)
 			return u.from
 		}
-		switch g := f.place(f.d.callStarts[u.next] - f.from); {
-		case g.is == isOpen && g.until == u.until && u.tries.take(len(f.text)): // it came inside
-			u.searched = len(f.text) + 1
+		if u.searched = len(f.text) + 1; !u.tries.take(len(f.text) - u.from) {
 			return u.from
-		case g.certain(), g.is == isOpen && g.until == u.until:
+		}
+		switch g := f.place(f.d.callStarts[u.next] - f.from); {
+		case g.is == isOpen && g.until == u.until: // it came inside
+			return u.from
+		case g.certain():
 			u.until = ""
 			return u.from
 		case g.is != isWaiting:
@@ -96,7 +98,7 @@ func (f *finder) placeFrom() int {
 			u.next = k + 1
 		case v.is == isNone:
 		case v.is == isOpen && !waits:
-			u.next, u.open, u.from, u.until, u.searched = k, true, at+v.at, v.until, at
+			u.next, u.open, u.from, u.until, u.searched, u.tries = k, true, at+v.at, v.until, at, budget{}
 			if k+1 < len(f.d.callStarts) { // in the words that announce it
 				u.from = min(u.from, f.d.callStarts[k+1]-f.from)
 			}

@@ -100,3 +100,23 @@ func TestDoubtEndsWithTheObject(t *testing.T) {
 		}
 	}
 }
+
+// However many objects an answer shows, and however many blank lines are in one, what follows goes on.
+func TestDoubtEndsWithEachObject(t *testing.T) {
+	object := "{\"name\": \"x\",\n\n\"arguments\": {\n\n\"to\": 1}}\n\nIt is read.\n\n"
+	for name, shown := range map[string]string{
+		"many objects":     strings.Repeat(object, 20),
+		"many blank lines": "{\"name\": \"x\", \"arguments\": {" + strings.Repeat("\n\n\"to\": 1,", 20) + "\n\n\"to\": 1}}\n\n" + strings.Repeat("Much is said of it.\n\n", 60),
+	} {
+		d, text := protocol.NewDecoder(protocol.Options{Tools: vectorTools(t)}), ""
+		for _, c := range "So:\n\n" + shown {
+			for _, p := range d.Push(string(c)) {
+				text += p.Text
+			}
+			d.Doubtful()
+		}
+		if n := d.Doubtful(); n > 20 {
+			t.Errorf("%s: %d bytes are in doubt", name, n)
+		}
+	}
+}
