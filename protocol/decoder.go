@@ -231,8 +231,9 @@ func (d *Decoder) conclude(stop Stop) {
 	case d.mode != done:
 		d.line.settle()
 		m, _ := matchTag(pend + " ")
+		explained, _ := d.inSentence(pend+"\n", m)
 		switch literal := d.line.literal() || d.line.fence > 0; {
-		case !literal && m.tag == turnEnd:
+		case !literal && m.tag == turnEnd && !explained:
 		case !literal && stop == Length && d.halfTag(pend): // T2: cut
 			d.parts = append(d.parts, Part{Kind: Cut, Text: pend})
 			return
@@ -509,6 +510,9 @@ func (d *Decoder) matchTag(s string) (m mark, more bool) {
 			m.tag = noTag
 		}
 	case turnEnd, delimiter:
+		if text, unsure := d.inSentence(s, m); text || unsure {
+			return mark{}, unsure
+		}
 		if after := s[m.n:]; m.kind == endToken && !d.harmony { // D21: before <|start|>, with no header before it
 			if strings.HasPrefix(after, startToken) {
 				m.tag = thinkClose

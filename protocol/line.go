@@ -1,6 +1,10 @@
 package protocol
 
-import "strings"
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
 
 // line tracks the position in the line, and the code around running text. It
 // follows CommonMark as far as a stream allows: a fence opens with three or
@@ -22,6 +26,7 @@ type line struct {
 	comment bool // inside <!-- -->
 	dashes  int  // of the comment's end that were read
 	last    byte // what was read last, white space aside
+	spaced  bool // white space was read behind it
 
 	inline int // length of the run that opened a code span; 0: outside
 
@@ -80,6 +85,7 @@ func (l *line) step(c byte) {
 	if l.run > 0 {
 		l.settle()
 	}
+	l.spaced = isSpace(c)
 	switch {
 	case c == '\n':
 		l.newline()
@@ -123,10 +129,11 @@ func (l *line) inComment(c byte) {
 func (l *line) skip(s string) {
 	for i := len(s) - 1; i >= 0; i-- {
 		if !isSpace(s[i]) {
-			l.last = s[i]
+			l.last, l.spaced = s[i], i < len(s)-1
 			return
 		}
 	}
+	l.spaced = l.spaced || s != ""
 }
 
 func (l *line) mark() {
@@ -146,7 +153,7 @@ func (l *line) tick(c byte) {
 		l.item = noItem
 	}
 	l.run++
-	l.filled, l.seen = true, true
+	l.filled, l.seen, l.spaced = true, true, false
 }
 
 // settle decides T5 and T8: whether a finished run of backticks or tildes opens or ends inline
@@ -215,4 +222,38 @@ func (l *line) unended() bool { return l.comment || l.example != "" || l.span ||
 // block quote, an HTML comment, an example or indented code.
 func (l *line) literal() bool {
 	return l.inline > 0 || l.quote || l.comment || l.example != "" || l.indented()
+}
+
+// inSentence decides T14 for a token that ends a turn, with which s begins: it is text if it is
+// in the middle of a sentence. unsure means that the next bytes decide.
+func (d *Decoder) inSentence(s string, m mark) (text, unsure bool) {
+	const longestMark = 3
+	after := s[m.n:min(len(s), maxTag)]
+	word := strings.TrimLeft(after, " \t")
+	n := pathLen(word)
+	role := strings.ToLower(word[:n])
+	spaced := d.line.spaced || !d.line.filled
+	switch _, begins := turns[m.kind]; {
+	case m.tag != turnEnd, begins, d.mode == inThought, d.line.literal():
+		return false, false
+	case after == "", after[0] >= utf8.RuneSelf && len(after) < longestMark:
+		return false, len(s) < maxTag
+	case startsWithAny(after, closingMarks), spaced && startsWithAny(after, sentenceMarks), !spaced && after[0] == '*' && d.line.last == '*':
+		return true, false
+	case !spaced, !d.line.filled, strings.IndexByte(".!?", d.line.last) >= 0, len(word) == len(after) && n > 0:
+		return false, false
+	case n == len(word):
+		return false, len(s) < maxTag
+	}
+	return strings.IndexByte("\r\n<[{", word[0]) < 0 && !roles[role] && !ownRoles[role], false
+}
+
+// What is directly behind a token that a sentence shows, and behind one that has a space before it.
+var (
+	closingMarks  = strings.Fields("\" ' ) ] } , ; ” ’ » 」 』 ） 、 ，")
+	sentenceMarks = strings.Fields(". : ! ? 。 ：")
+)
+
+func startsWithAny(s string, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s, p) })
 }
