@@ -167,6 +167,19 @@ func (e *apiError) openAI() map[string]any {
 	return map[string]any{"error": body}
 }
 
+// inResponse is the code of a response that failed. The API has a list of them; an overflow is
+// not in it, and clients look for its code all the same. One that means that the prompt is at
+// fault is not retried.
+func (e *apiError) inResponse() string {
+	switch {
+	case e.code == overflowCode || e.code == statuses[providers.RateLimited].code:
+		return e.code
+	case e.final:
+		return "invalid_prompt"
+	}
+	return "server_error"
+}
+
 // anthropic is an error in the form of Anthropic's API.
 func (e *apiError) anthropic(id string) map[string]any {
 	message := e.message

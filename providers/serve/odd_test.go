@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"mylm/providers"
 	"mylm/providers/serve"
 )
 
@@ -209,6 +210,36 @@ func TestResponseRepeatsRequest(t *testing.T) {
 	} {
 		if tt.got != tt.want {
 			t.Errorf("%q, want %q in %s", tt.got, tt.want, body)
+		}
+	}
+}
+
+// OpenAI's specification allows no null for these fields; they are left out.
+func TestNoNulls(t *testing.T) {
+	s := start(t, says("Hello."), serve.Options{})
+	for _, api := range surfaces[:2] {
+		for _, stream := range []bool{false, true} {
+			_, body := post(t, s, api.path, api.request(stream, "x", nil))
+			if strings.Contains(body, `"system_fingerprint":null`) || strings.Contains(body, `"usage":null`) {
+				t.Errorf("%s: %s", api.name, body)
+			}
+		}
+	}
+}
+
+// The error of a response that failed has one of the API's own codes.
+func TestFailedResponse(t *testing.T) {
+	for want, err := range map[string]*providers.Error{
+		"server_error":            {Kind: providers.Interrupted},
+		"rate_limit_exceeded":     {Kind: providers.RateLimited},
+		"invalid_prompt":          {Kind: providers.BadRequest},
+		"context_length_exceeded": {Kind: providers.Overflow},
+	} {
+		api := surfaces[1]
+		_, body := post(t, start(t, fails("I begin", err), serve.Options{}), api.path, api.request(true, "x", nil))
+		all := events(t, body)
+		if failed := all[len(all)-1]; failed["type"] != "response.failed" || str(failed, "response", "error", "code") != want {
+			t.Errorf("want %s: %v", want, failed)
 		}
 	}
 }

@@ -228,7 +228,7 @@ type chatWriter struct {
 func (w *chatWriter) kind() string { return "text/event-stream; charset=utf-8" }
 
 func (w *chatWriter) begin() {
-	w.head = encode(map[string]any{"id": w.id, "object": "chat.completion.chunk", "created": w.created, "model": w.model, "system_fingerprint": nil})
+	w.head = encode(map[string]any{"id": w.id, "object": "chat.completion.chunk", "created": w.created, "model": w.model})
 	w.head = append([]byte("data: "), w.head[:len(w.head)-1]...)
 	w.delta([]byte(`{"role":"assistant","content":""}`), "null")
 }
@@ -348,7 +348,7 @@ func (w *chatWriter) whole(blocks []block, e calling.End) any {
 		message["content"] = nil
 	}
 	return map[string]any{
-		"id": w.id, "object": "chat.completion", "created": w.created, "model": w.model, "system_fingerprint": nil,
+		"id": w.id, "object": "chat.completion", "created": w.created, "model": w.model,
 		"choices": []any{map[string]any{"index": 0, "message": message, "logprobs": nil, "finish_reason": w.finish(e.Stop)}},
 		"usage":   chatUsage(e),
 	}

@@ -69,7 +69,7 @@ func (w *responsesWriter) object(status string) map[string]any {
 		"instructions": instructions, "max_output_tokens": w.in.MaxOutput, "model": w.in.Model, "output": w.output,
 		"parallel_tool_calls": w.in.Parallel == nil || *w.in.Parallel, "previous_response_id": nil, "access_programs": nil,
 		"temperature": w.in.Temperature, "top_p": w.in.TopP, "tool_choice": choice, "tools": tools, "metadata": metadata,
-		"reasoning": reasoning, "text": text, "truncation": "disabled", "usage": nil,
+		"reasoning": reasoning, "text": text, "truncation": "disabled",
 	}
 }
 
@@ -236,7 +236,7 @@ func (w *responsesWriter) end(e calling.End) {
 func (w *responsesWriter) fail(e *apiError) {
 	w.closeItem("incomplete")
 	v := w.object("failed")
-	v["error"] = map[string]any{"code": e.code, "message": e.message}
+	v["error"] = map[string]any{"code": e.inResponse(), "message": e.message}
 	w.send("response.failed", map[string]any{"response": v})
 }
 
