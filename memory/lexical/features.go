@@ -52,8 +52,8 @@ func (s *search) features(p uint32) (v Features) {
 	asked := float64(len(s.terms) + s.unknown)
 	v[Terms] = float64(bits.OnesCount32(s.scores[p].held)) / asked
 	v[TermsAround] = float64(bits.OnesCount32(s.scores[p].reach)) / asked
-	if q := int(p) + 1; q < len(f.session) && f.session[q] == f.session[p] {
-		v[Next] = float64(s.scores[q].words) * scale
+	if f.after[p] > 0 {
+		v[Next] = float64(s.scores[p+1].words) * scale
 	}
 	if s.speaks(d) {
 		v[Speaker] = base

@@ -6,10 +6,6 @@ import (
 	"sync"
 )
 
-// maxAsked is how many words a question has: what is longer is a text that was
-// pasted, of which most words may be unknown.
-const maxAsked = 32
-
 // longQuestion is how many words count of a long question: no single document answers
 // all that it says.
 const longQuestion = 4
@@ -18,13 +14,14 @@ const longQuestion = 4
 // together with its neighbours, holds enough of its words. Rare words do not count for
 // more: what is asked about again and again is not rare. A word that only names the kind
 // of the answer counts half if nobody used it, and so does what stands for a word that
-// nobody used. A query that names a speaker is about what they said.
+// nobody used. A query that names a speaker is about what they said, and
+// of a text that was pasted most words may be unknown.
 func (s *search) answered(candidates []found) bool {
-	if s.Floor <= 0 || s.named != nil || len(s.terms)+s.unknown > maxAsked {
+	if s.Floor <= 0 || s.named != nil || s.pasted {
 		return true
 	}
 	total := float64(s.unknown) - float64(s.unknownKinds)/2
-	var worth [len(s.rarity)]float64
+	var worth [maxQueryTerms]float64
 	for i, t := range s.terms {
 		if asking()[t.text] {
 			continue
@@ -38,7 +35,7 @@ func (s *search) answered(candidates []found) bool {
 		}
 	}
 	floor := s.Floor
-	if s.foreign || listed(s.query.Text) { // more are function words that the lists lack, or guesses
+	if s.foreign || s.listed { // more are function words that the lists lack, or guesses
 		floor /= 2
 	}
 	return slices.ContainsFunc(candidates, func(c found) bool {
@@ -55,18 +52,6 @@ func (s *search) answered(candidates []found) bool {
 			held *= 2
 		}
 		return held >= 2*floor*min(total, longQuestion)
-	})
-}
-
-// listed reports whether a query is a list of words, without a function word of English,
-// and no question: programs and models try words that may have been used.
-func listed(query string) bool {
-	a := analysers.Get().(*analyser)
-	defer a.release()
-	return !slices.ContainsFunc(wordsOf(query), func(word string) bool {
-		a.fold(word)
-		kind, _ := kindAt(word, 0)
-		return kind != wordKind || lexicon().stop[string(a.buf)]
 	})
 }
 

@@ -6,57 +6,44 @@ import (
 	"unicode"
 )
 
-// foreign returns the terms of a query that are function words of another language
-// than English, none if it may well be English. The index has them, since a word may be
-// one in one language and mean something in another (war, die, come), and in a
-// memory of one language they are common. In one of a few texts, or of several
-// languages, they are not, and would find whatever holds them.
-func foreign(query string, terms []TermCount) map[string]bool {
-	english, found := 0, map[string]bool{}
-	for _, t := range terms { // pairs of characters
+// functions reads the function words of a query, and whether it is a list of words.
+//
+// Kinds are the terms of words that name the kind of the answer: which port, how many
+// hours, quel jour. An answer need not hold them.
+//
+// Others are the terms that are function words of another language than English, none
+// if the query may well be English. The index has them, since a word may be one in one
+// language and mean something in another (war, die, come), and in a memory of one
+// language they are common. In one of a few texts, or of several languages, they are
+// not, and would find whatever holds them.
+func (s *search) functions(a *analyser) (kinds, others map[string]bool) {
+	kinds, others, s.listed = map[string]bool{}, map[string]bool{}, true
+	for _, t := range a.found { // pairs of characters
 		if functionWords().others[t.Term] {
-			found[t.Term] = true
+			others[t.Term] = true
 		}
 	}
-	a := analysers.Get().(*analyser)
-	defer a.release()
-	for _, word := range wordsOf(query) {
+	english, asked := 0, false
+	for _, word := range strings.FieldsFunc(s.query.Text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }) {
+		kind, _ := kindAt(word, 0)
 		a.fold(word)
-		switch word := string(a.buf); {
-		case functionWords().english[word]:
+		w := string(a.buf)
+		s.listed = s.listed && kind == wordKind && !lexicon().stop[w]
+		if functionWords().english[w] {
 			english++
-		case functionWords().others[word]:
-			found[stemOf(word)] = true
+		} else if functionWords().others[w] {
+			others[stemOf(w)] = true
 		}
-	}
-	if len(found) < 2 || len(found) <= english {
-		return nil
-	}
-	return found
-}
-
-// wordsOf are the words of a query without what is in them besides letters.
-func wordsOf(query string) []string {
-	return strings.FieldsFunc(query, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) })
-}
-
-// kindsOf returns the terms of words that name the kind of the answer: which port, how
-// many hours, quel jour. An answer need not hold them.
-func kindsOf(query string) map[string]bool {
-	kinds := map[string]bool{}
-	a := analysers.Get().(*analyser)
-	defer a.release()
-	asked := false
-	for _, word := range wordsOf(query) {
-		a.fold(word)
-		if w := string(a.buf); functionWords().asking[w] {
+		if functionWords().asking[w] {
 			asked = true
 		} else if asked && w != "de" {
-			kinds[stemOf(w)] = true
-			asked = false
+			kinds[stemOf(w)], asked = true, false
 		}
 	}
-	return kinds
+	if len(others) < 2 || len(others) <= english {
+		return kinds, nil
+	}
+	return kinds, others
 }
 
 var functionWords = sync.OnceValue(func() (w struct{ english, others, asking map[string]bool }) {

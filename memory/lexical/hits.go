@@ -6,23 +6,25 @@ import (
 	"slices"
 )
 
-// candidates gives the places that the first step chose, about k of them.
-func (s *search) candidates(k int) []found {
-	best, least := top{k: k, docs: s.facts.Docs}, 0.0
-	all := s.query.wantsAll()
+// candidates gives the k best documents of the first step, best first.
+func (s *search) candidates(k int) (best []found) {
+	least := 0.0
 	for _, p := range s.reached {
 		score := float64(s.scores[p].around + s.scores[p].words)
 		if score < least {
 			continue // most
 		}
-		if d := s.facts.order[p]; all || s.query.wants(s.facts, d) {
-			best.offer(found{d, score})
+		if d := s.facts.order[p]; s.query.wants(s.facts, d) {
+			best = append(best, found{d, score})
 		}
-		if len(best.found) == k {
-			least = best.found[k-1].score
+		if len(best) == 2*k {
+			slices.SortFunc(best, s.compare)
+			best = best[:k]
+			least = best[k-1].score
 		}
 	}
-	return best.found
+	slices.SortFunc(best, s.compare)
+	return best[:min(k, len(best))]
 }
 
 // minCandidates is how many documents the second step looks at, at least.
@@ -30,14 +32,14 @@ const minCandidates = 200
 
 // hits gives the k best of what was reached.
 func (s *search) hits(ctx context.Context, k int) ([]Hit, error) {
-	best := top{k: k, docs: s.facts.Docs, found: s.candidates(max(minCandidates, 2*k))}
-	if !s.answered(best.found) {
+	best := s.candidates(max(minCandidates, 2*k))
+	if !s.answered(best) {
 		return nil, nil
 	}
 	var near map[uint32]float32
 	if s.query.Similarities != nil {
-		docs := make([]uint32, len(best.found))
-		for i, f := range best.found {
+		docs := make([]uint32, len(best))
+		for i, f := range best {
 			docs[i] = f.doc
 		}
 		slices.Sort(docs) // what is stored together is read together
@@ -46,18 +48,18 @@ func (s *search) hits(ctx context.Context, k int) ([]Hit, error) {
 			return nil, err
 		}
 	}
-	for i, f := range best.found {
+	for i, f := range best {
 		features := s.features(s.facts.place[f.doc])
 		score := s.Weights.Score(&features)
 		if score > 0 {
 			score *= 1 + s.Similar*float64(near[f.doc])
 		}
-		best.found[i].score = score
+		best[i].score = score
 	}
-	slices.SortFunc(best.found, best.compare)
-	hits := make([]Hit, min(k, len(best.found)))
+	slices.SortFunc(best, s.compare)
+	hits := make([]Hit, min(k, len(best)))
 	for i := range hits {
-		hits[i] = s.explain(best.found[i])
+		hits[i] = s.explain(best[i])
 		hits[i].Similarity = near[hits[i].Doc]
 	}
 	return hits, nil
@@ -66,13 +68,13 @@ func (s *search) hits(ctx context.Context, k int) ([]Hit, error) {
 // explain says why a document was found.
 func (s *search) explain(f found) Hit {
 	place := s.facts.place[f.doc]
-	held := s.scores[place].held
+	held, reach := s.scores[place].held, s.scores[place].reach
 	h := Hit{Doc: f.doc, Score: f.score, Held: cmp.Or(held&^s.kinds, held), Asks: s.asks(place)}
-	for _, t := range s.terms {
+	for i, t := range s.terms {
 		switch {
-		case holds(t.postings, f.doc):
+		case held>>i&1 != 0:
 			h.Terms = appendNew(h.Terms, t.word)
-		case s.near(t.postings, f.doc):
+		case reach>>i&1 != 0 && t.speakers == nil: // else it may be only the name
 			h.Nearby = appendNew(h.Nearby, t.word)
 		default:
 			continue
@@ -100,52 +102,16 @@ func appendNew(words []string, w string) []string {
 	return append(words, w)
 }
 
-func holds(postings []Posting, doc uint32) bool {
-	_, ok := slices.BinarySearchFunc(postings, doc, func(p Posting, d uint32) int { return cmp.Compare(p.Doc, d) })
-	return ok
-}
-
-// near tells whether a neighbour lends a term to a document.
-func (s *search) near(postings []Posting, doc uint32) bool {
-	f := s.facts
-	place := int(f.place[doc])
-	for q := max(0, place-len(s.Before)); q <= place+len(s.After) && q < len(f.order); q++ {
-		if f.session[q] == f.session[place] && holds(postings, f.order[q]) {
-			return true
-		}
-	}
-	return false
-}
-
 // found is a document and its score.
 type found struct {
 	doc   uint32
 	score float64
 }
 
-// top keeps the k best in order. Few of many are inserted: the best come at
-// random.
-type top struct {
-	k     int
-	docs  []Fact
-	found []found
-}
-
 // compare puts the better first.
-func (t *top) compare(a, b found) int {
+func (s *search) compare(a, b found) int {
 	if a.score != b.score { // almost always
 		return cmp.Compare(b.score, a.score)
 	}
-	return cmp.Or(cmp.Compare(t.docs[b.doc].Time, t.docs[a.doc].Time), cmp.Compare(a.doc, b.doc))
-}
-
-func (t *top) offer(f found) {
-	at, _ := slices.BinarySearchFunc(t.found, f, t.compare)
-	if len(t.found) == t.k {
-		if at == t.k {
-			return
-		}
-		t.found = t.found[:t.k-1]
-	}
-	t.found = slices.Insert(t.found, at, f)
+	return cmp.Or(cmp.Compare(s.facts.Docs[b.doc].Time, s.facts.Docs[a.doc].Time), cmp.Compare(a.doc, b.doc))
 }

@@ -39,7 +39,7 @@ type Fact struct {
 	Time             int64 // Unix seconds
 }
 
-// Facts are those of all documents. They take 24 bytes a document, and 24 more once
+// Facts are those of all documents. They take 24 bytes a document, and 20 more once
 // they are used. They must not be changed after that.
 type Facts struct {
 	Docs []Fact
@@ -48,14 +48,13 @@ type Facts struct {
 	// names: a question about a user is not about who wrote.
 	Speakers []string
 
-	once    sync.Once
-	order   []uint32 // the documents, session by session; those deleted are left out
-	place   []uint32 // of a document in order
-	session []uint32 // of a place
-	before  []uint8  // how many places of its session are before a place: at most 255
-	after   []uint8
-	spoken  [][]string
-	scope   atomic.Pointer[scope] // of the last search
+	once   sync.Once
+	order  []uint32 // the documents, session by session; those deleted are left out
+	place  []uint32 // of a document in order
+	before []uint8  // how many places of its session are before a place: at most 255
+	after  []uint8
+	spoken [][]string
+	scope  atomic.Pointer[scope] // of the last search
 }
 
 // gone is the place of a document that was deleted.
@@ -90,26 +89,24 @@ func (f *Facts) link() {
 		for _, end := range more {
 			total, *end = total+*end, total
 		}
-		f.order, f.session, f.place = make([]uint32, total), make([]uint32, total), make([]uint32, len(f.Docs))
+		f.order, f.place = make([]uint32, total), make([]uint32, len(f.Docs))
 		for n, d := range f.Docs {
 			if f.place[n] = gone; d.Flags&Deleted == 0 {
 				end := end(d.Session)
-				if d.Session == 0 {
-					d.Session = 1<<31 | uint32(n) // one by itself
-				}
-				f.order[*end], f.session[*end], f.place[n] = uint32(n), d.Session, *end
+				f.order[*end], f.place[n] = uint32(n), *end
 				*end++
 			}
 		}
 		f.before, f.after = make([]uint8, total), make([]uint8, total)
-		for p := 1; p < len(f.session); p++ {
-			if f.session[p] == f.session[p-1] {
+		for p := 1; p < len(f.order); p++ {
+			session := f.Docs[f.order[p]].Session
+			if session != 0 && session == f.Docs[f.order[p-1]].Session {
 				f.before[p] = min(f.before[p-1], 254) + 1
 			}
 		}
-		for p := len(f.session) - 2; p >= 0; p-- {
-			if f.session[p] == f.session[p+1] {
-				f.after[p] = min(f.after[p+1], 254) + 1
+		for p := len(f.order) - 1; p > 0; p-- {
+			if f.before[p] > 0 {
+				f.after[p-1] = min(f.after[p], 254) + 1
 			}
 		}
 		f.spoken = make([][]string, len(f.Speakers))
@@ -124,7 +121,7 @@ func (f *Facts) link() {
 // Query is a question and where its answer may be. The zero value of a field
 // does not narrow it down.
 type Query struct {
-	// Text is the question in any words. Its first 128 terms count.
+	// Text is the question in any words. Its first 16 terms count, and its last 16.
 	Text string
 	// Projects and Sessions are the scope: nothing else takes part, not even
 	// in what counts as a rare word.
@@ -162,9 +159,6 @@ func (q *Query) wants(f *Facts, doc uint32) bool {
 		(q.Before.IsZero() || t < q.Before.Unix())
 }
 
-// wantsAll tells whether every document of the scope may be a hit.
-func (q *Query) wantsAll() bool { return len(q.Kinds) == 0 && q.After.IsZero() && q.Before.IsZero() }
-
 // Hit is a document that was found, and why.
 type Hit struct {
 	Doc   uint32
@@ -174,7 +168,7 @@ type Hit struct {
 	Terms, Nearby []string
 	// Held tells which terms of the query the document holds: hits with the same
 	// bits hold the same terms. Those that only name the kind of the answer count if
-	// it holds no others. Beyond the first 31 terms bits are shared.
+	// it holds no others.
 	Held uint32
 	// Speaker is who said it, if the query names them.
 	Speaker string

@@ -11,16 +11,18 @@ import (
 // maxQueryTerms is how many terms of a query are looked for: a question has
 // about ten. Of a page that was pasted those at the beginning and at the end
 // count, where a question about it stands.
-const maxQueryTerms = 128
+const maxQueryTerms = 32
 
 // read takes the query apart.
 func (s *search) read() {
 	text := s.query.Text
-	s.date = findDate(text)
+	s.date, s.when = findDate(text), asksWhen(text)
 	a := analysers.Get().(*analyser)
+	defer a.release()
 	a.query = true
 	a.scan(text)
-	dropped, kinds := foreign(text, a.found), kindsOf(text)
+	s.pasted = len(a.found) > maxQueryTerms
+	kinds, dropped := s.functions(a)
 	for i, t := range a.found {
 		if dropped[t.Term] && len(dropped) < len(a.found) {
 			s.dropped++
@@ -35,8 +37,6 @@ func (s *search) read() {
 		s.nameSpeakers(&t)
 		s.terms = append(s.terms, t)
 	}
-	a.release()
-	s.when = asksWhen(text)
 }
 
 // nameSpeakers finds the speakers whose name has the term.
@@ -91,7 +91,7 @@ func (s *search) lookUp(ctx context.Context) error {
 			}
 		}
 		for _, i := range instead {
-			if !slices.ContainsFunc(s.terms, func(t term) bool { return t.text == i.text }) {
+			if len(s.terms) < maxQueryTerms && !slices.ContainsFunc(s.terms, func(t term) bool { return t.text == i.text }) {
 				s.terms = append(s.terms, i)
 			}
 		}
@@ -118,5 +118,9 @@ func (s *search) fetch(ctx context.Context, t *term) error {
 // lacks tells whether a posting is out of scope. Its document may have been added
 // since the facts were read, and is then, too.
 func (s *search) lacks(p Posting) bool {
-	return p.Count == 0 || int(p.Doc) >= len(s.has) || !s.has[p.Doc]
+	if p.Count == 0 || int(p.Doc) >= len(s.facts.place) {
+		return true
+	}
+	place := s.facts.place[p.Doc]
+	return place == gone || !s.in[place]
 }

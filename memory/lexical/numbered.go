@@ -1,6 +1,7 @@
 package lexical
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -52,6 +53,11 @@ func (s *search) tellNumbersApart(ctx context.Context) error {
 		})
 	}
 	return nil
+}
+
+func holds(postings []Posting, doc uint32) bool {
+	_, ok := slices.BinarySearchFunc(postings, doc, func(p Posting, d uint32) int { return cmp.Compare(p.Doc, d) })
+	return ok
 }
 
 // numbered counts how often documents hold a name with a number behind it.

@@ -73,6 +73,12 @@ func (r Ranking) search(ctx context.Context, index Index, query Query) (*search,
 	}
 	facts.link()
 	s := search{Ranking: r, index: index, facts: facts, query: query}
+	for i, part := range r.Before {
+		s.lend(i+1, part)
+	}
+	for i, part := range r.After {
+		s.lend(-i-1, part)
+	}
 	s.read()
 	s.narrow()
 	if s.count == 0 {
@@ -99,26 +105,41 @@ func (r Ranking) search(ctx context.Context, index Index, query Query) (*search,
 // search is one query on its way. Arrays are in the order of places.
 type search struct {
 	Ranking
-	index Index
-	facts *Facts
-	query Query
+	index   Index
+	facts   *Facts
+	query   Query
+	lending []share
 
-	when  bool // the query asks for a time
-	date  date
-	named []bool // speakers
+	when    bool // the query asks for a time
+	pasted  bool // it is longer than a question
+	listed  bool // it is a list of words, without a function word of English
+	foreign bool // it has function words of another language
+	dropped int  // how many
+	date    date
+	named   []bool // speakers
 
 	*scope
-	terms        []term
+	terms        []term // a bit each
 	corrected    []Correction
-	unknown      int // words of the query that nothing in scope holds
-	unknownKinds int // of them that name the kind of the answer
-	foreign      bool
-	dropped      int         // that are function words of another language than English
-	rarity       [32]float64 // of the terms of a bit
-	total        float64     // of rarity
-	kinds        uint32      // bits of the terms that name the kind of the answer
+	unknown      int     // words of the query that nothing in scope holds
+	unknownKinds int     // of them that name the kind of the answer
+	total        float64 // of what terms are worth by their rarity
+	kinds        uint32  // bits of the terms that name the kind of the answer
 
 	*scratch
+}
+
+// share is the part of its words that a document lends to one at a distance in its
+// session.
+type share struct {
+	distance int
+	part     float32
+}
+
+func (s *search) lend(distance int, part float64) {
+	if part > 0 {
+		s.lending = append(s.lending, share{distance, float32(part)})
+	}
 }
 
 // scratch is what a search writes to. Searches use it one after another, since to
@@ -152,9 +173,7 @@ type term struct {
 // scope is what is in scope, and the statistics of it.
 type scope struct {
 	of    string    // what they depend on
-	in    []bool    // of each place
-	has   []bool    // of each document
-	whole bool      // every place is in scope
+	in    []bool    // whether each place is
 	count int       // of documents in scope
 	norm  []float32 // of each place: how many times it holds a word for half of what that is worth
 	lent  []float32 // of each place: the part of its words that it may lend
@@ -167,7 +186,7 @@ func (s *search) narrow() {
 	if s.scope = f.scope.Load(); s.scope != nil && s.of == of {
 		return
 	}
-	s.scope = &scope{of: of, in: make([]bool, n), has: make([]bool, len(f.Docs)), norm: make([]float32, n), lent: make([]float32, n)}
+	s.scope = &scope{of: of, in: make([]bool, n), norm: make([]float32, n), lent: make([]float32, n)}
 	var total uint64
 	for p, d := range f.order {
 		length := f.Docs[d].Length
@@ -180,12 +199,11 @@ func (s *search) narrow() {
 			s.lent[p] = 1
 		}
 		if q.covers(f, d) {
-			s.in[p], s.has[d] = true, true
+			s.in[p] = true
 			s.count++
 			total += uint64(length)
 		}
 	}
-	s.whole = s.count == n
 	length := max(1, float64(total)) / max(1, float64(s.count))
 	for p, words := range s.norm {
 		s.norm[p] = float32(s.K1 * (1 - s.B + s.B*float64(words)/length))
@@ -208,28 +226,26 @@ const commonWord = 1000
 // weigh adds what one term is worth to the scores of each place that it reaches.
 func (s *search) weigh(i int) {
 	t := &s.terms[i]
-	share, before, after := float64(len(t.postings))/float64(s.count), s.Before, s.After
+	share, lending := float64(len(t.postings))/float64(s.count), s.lending
 	common := len(t.postings) > commonWord && share > 1./3
 	if common {
-		before, after = nil, nil
+		lending = nil
 	}
-	at := s.widen(t, before, after)
+	at := s.widen(t, lending)
 	// A word is as common as the documents that it reaches, since those are what
 	// it scores. Counting its holders alone takes the name of somebody who is
 	// addressed now and then for a rare word.
 	reached := len(at)
 	if common {
-		reached = max(reached, int(float64(s.count)*(1-math.Pow(1-share, float64(1+len(s.Before)+len(s.After))))))
+		reached = max(reached, int(float64(s.count)*(1-math.Pow(1-share, float64(1+len(s.lending))))))
 	}
-	bit := min(i, len(s.rarity)-1)
 	if t.kind {
-		s.kinds |= 1 << bit
+		s.kinds |= 1 << i
 	}
 	idf := s.idf(reached)
 	if t.corrected {
 		idf *= guessed
 	}
-	s.rarity[bit] += idf
 	s.total += idf
 	most := float32(idf * (s.K1 + 1))
 	scores, norm := s.scores, s.norm
@@ -240,13 +256,13 @@ func (s *search) weigh(i int) {
 		if score.reach == 0 {
 			s.reached = append(s.reached, p)
 		}
-		score.reach |= 1 << bit
+		score.reach |= 1 << i
 		score.around += most * tf / (tf + norm[p])
 	}
 	for _, posting := range t.postings {
 		p := s.facts.place[posting.Doc]
 		score, tf := &scores[p], float32(posting.Count)
-		score.held |= 1 << bit
+		score.held |= 1 << i
 		score.words += most * tf / (tf + norm[p])
 	}
 }
@@ -259,9 +275,8 @@ func (s *search) idf(reached int) float64 {
 
 // widen finds how much of a term each place in scope holds or is lent, and returns
 // the places where that is not 0.
-func (s *search) widen(t *term, lentBefore, lentAfter []float64) []uint32 {
-	at, widened := s.at[:cap(s.at)], s.widened
-	n := 0
+func (s *search) widen(t *term, lending []share) []uint32 {
+	at, widened, n := s.at[:cap(s.at)], s.widened, 0
 	if t.speakers != nil {
 		for p, d := range s.facts.order {
 			if v := s.facts.Docs[d].Speaker; int(v) < len(t.speakers) && t.speakers[v] {
@@ -280,34 +295,18 @@ func (s *search) widen(t *term, lentBefore, lentAfter []float64) []uint32 {
 		if count *= s.lent[p]; count == 0 {
 			continue
 		}
-		after := widened[p+1:][:min(len(lentBefore), int(s.facts.after[p]))]
-		for i, held := range after {
-			share := count * float32(lentBefore[i])
-			if share <= 0 { // it would reach a place without a trace, and so again
+		before, after := int(s.facts.before[p]), int(s.facts.after[p])
+		for _, l := range lending {
+			if l.distance > after || -l.distance > before {
 				continue
 			}
-			if held == 0 {
-				at[n] = uint32(p + 1 + i)
+			q := p + l.distance
+			if widened[q] == 0 {
+				at[n] = uint32(q)
 				n++
 			}
-			after[i] = held + share
+			widened[q] += count * l.part
 		}
-		m := min(len(lentAfter), int(s.facts.before[p]))
-		before := widened[p-m : p]
-		for i, held := range before {
-			share := count * float32(lentAfter[m-1-i])
-			if share <= 0 {
-				continue
-			}
-			if held == 0 {
-				at[n] = uint32(p - m + i)
-				n++
-			}
-			before[i] = held + share
-		}
-	}
-	if s.whole {
-		return at[:n]
 	}
 	return slices.DeleteFunc(at[:n], func(p uint32) bool {
 		if s.in[p] {
