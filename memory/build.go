@@ -60,7 +60,7 @@ var assistants = []string{"assistant", "ai", "model", "bot", "chatgpt", "gpt"}
 
 // read adds a range of documents from their texts, and writes segments of them.
 func (b *builder) read(ctx context.Context, last int64) error {
-	err := texts(ctx, b.tx, b.first, last, func(d row) error {
+	err := inPortions(ctx, b.tx, inRange, []any{b.first, last}, func(d row) error {
 		if err := b.add(ctx, d); err != nil {
 			return err
 		}

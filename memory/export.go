@@ -28,33 +28,33 @@ func (s *Store) Export(ctx context.Context, w io.Writer, f Filter) (n int, err e
 // in one state of the memory. It ends at the first error of f, and returns how many
 // there were.
 func (s *Store) each(ctx context.Context, f Filter, call func(n int, d Document) error) (n int, err error) {
-	var failed error // of the caller's: not the memory's
 	err = s.read(ctx, func(tx *sql.Tx) error {
 		n = 0
 		where, args := f.where()
-		return inPortions(ctx, tx, where, args, func(d Document) bool {
-			if failed = call(n, d); failed == nil {
-				n++
-			}
-			return failed == nil
+		return inPortions(ctx, tx, where, args, func(r row) error {
+			n++
+			return call(n-1, r.Document)
 		})
 	})
-	return n, cmp.Or(err, failed)
+	return n, err
 }
 
-// inPortions calls f with the documents that a condition selects, in order, until it
-// returns false.
-func inPortions(ctx context.Context, tx *sql.Tx, where string, args []any, f func(Document) bool) error {
+// inPortions calls f with the documents that a condition selects, in order. On some
+// connections no other statement may begin while rows are still being read.
+func inPortions(ctx context.Context, tx *sql.Tx, where string, args []any, f func(row) error) error {
 	for after := int64(0); ; {
 		all, err := rows(ctx, tx, where+" AND num > ? ORDER BY num LIMIT ?", append(args[:len(args):len(args)], after, batch)...)
 		if err != nil || len(all) == 0 {
 			return err
 		}
 		for _, r := range all {
-			if !f(r.Document) {
-				return nil
+			if err := f(r); err != nil {
+				return err
 			}
 		}
 		after = all[len(all)-1].num
 	}
 }
+
+// inRange is the condition of inPortions for documents with a number from one to another.
+const inRange = "num BETWEEN ? AND ?"

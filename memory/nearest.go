@@ -32,10 +32,8 @@ type dense struct {
 // its files. A vector of another length would make every query fail, and one of
 // zeros would be divided by its length; neither is added.
 type nearest struct {
-	tx       *sql.Tx
-	backend  Backend // nil: the file
-	embedder int64   // in the file
-	docs     int     // one more than the number of the last document that the search sees
+	*view
+	embedder int64 // in the file
 	vector   []float32
 }
 
@@ -46,7 +44,7 @@ func (v *view) nearest(ctx context.Context, d *dense, vector []float32) (_ *near
 	if d == nil {
 		return nil, 0, nil
 	}
-	n := &nearest{tx: v.tx, backend: v.backend, docs: len(v.facts.Docs), vector: slices.Clone(vector)}
+	n := &nearest{view: v, vector: slices.Clone(vector)}
 	dimension := 0
 	err = v.tx.QueryRowContext(ctx, "SELECT num, dimension, through FROM embedders WHERE name = ?", d.embedder.Name()).
 		Scan(&n.embedder, &dimension, &through)
@@ -109,7 +107,7 @@ func (n *nearest) similarities(ctx context.Context, docs []uint32) (map[uint32]f
 
 // fill adds the nearest of all documents that the query may find to those that
 // words found, up to k.
-func (n *nearest) fill(ctx context.Context, v *view, q Query, numbered lexical.Query, found []lexical.Hit, k int) ([]lexical.Hit, error) {
+func (n *nearest) fill(ctx context.Context, q Query, numbered lexical.Query, found []lexical.Hit, k int) ([]lexical.Hit, error) {
 	var best []lexical.Hit
 	var err error
 	if n.backend != nil {
@@ -119,7 +117,7 @@ func (n *nearest) fill(ctx context.Context, v *view, q Query, numbered lexical.Q
 		}
 		best, err = n.backend.Nearest(ctx, n.tx, n.embedder, n.vector, where, args, k)
 	} else {
-		best, err = n.best(ctx, v, numbered, k)
+		best, err = n.best(ctx, numbered, k)
 	}
 	for _, h := range best {
 		if len(found) < k && !slices.ContainsFunc(found, func(f lexical.Hit) bool { return f.Doc == h.Doc }) {
@@ -132,14 +130,14 @@ func (n *nearest) fill(ctx context.Context, v *view, q Query, numbered lexical.Q
 // best returns the k documents nearest to the question. It reads the vectors one by
 // one, so that a million of them need no more memory than k: chromem-go takes several
 // times as long, and four times the space.
-func (n *nearest) best(ctx context.Context, v *view, q lexical.Query, k int) ([]lexical.Hit, error) {
+func (n *nearest) best(ctx context.Context, q lexical.Query, k int) ([]lexical.Hit, error) {
 	nearer := func(a, b lexical.Hit) int { // of equally near ones, the one that was added first
 		return cmp.Or(cmp.Compare(b.Similarity, a.Similarity), cmp.Compare(a.Doc, b.Doc))
 	}
 	var best []lexical.Hit // in order
 	values := make([]float32, len(n.vector))
 	err := n.vectors(ctx, nil, func(doc uint32, data []byte) error {
-		if !q.Selects(v.facts, doc) {
+		if !q.Selects(n.facts, doc) {
 			return nil
 		}
 		if err := unpack(values, data); err != nil {
@@ -208,7 +206,7 @@ func (n *nearest) vectors(ctx context.Context, some []uint32, f func(doc uint32,
 	return each(ctx, n.tx, query, args, func(scan func(...any) error) error {
 		var num int
 		var data sql.RawBytes
-		if err := scan(&num, &data); err != nil || num >= n.docs {
+		if err := scan(&num, &data); err != nil || num >= len(n.facts.Docs) { // added since
 			return err
 		}
 		return f(uint32(num), data)

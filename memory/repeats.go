@@ -21,10 +21,8 @@ const (
 // candidate is a hit with what it is compared by.
 type candidate struct {
 	Hit
-	num   int64
 	asks  bool
-	known bool // terms are
-	terms []lexical.TermCount
+	terms []lexical.TermCount // none of a long text
 }
 
 // unrepeated makes hits of what the ranking found, best first. The newest answer
@@ -72,17 +70,11 @@ func unrepeated(ctx context.Context, tx *sql.Tx, v *view, found []lexical.Hit, q
 
 func newCandidate(v *view, r row, h lexical.Hit) candidate {
 	h.Doc = uint32(r.num)
-	c := candidate{Hit: Hit{Document: r.Document, Found: h}, num: r.num, asks: h.Asks || v.facts.Docs[h.Doc].Flags&lexical.Asks != 0}
-	return c
-}
-
-// analysed returns the terms of the text, none if it is too long.
-func (c *candidate) analysed() []lexical.TermCount {
-	if !c.known && len(c.Text) <= comparedBytes {
+	c := candidate{Hit: Hit{Document: r.Document, Found: h}, asks: h.Asks || v.facts.Docs[h.Doc].Flags&lexical.Asks != 0}
+	if len(c.Text) <= comparedBytes {
 		c.terms = lexical.Analyse(c.Text).Terms
 	}
-	c.known = true
-	return c.terms
+	return c
 }
 
 // update replaces an answer by the newest one to the same question, as the user
@@ -92,7 +84,7 @@ func (c *candidate) update(ctx context.Context, tx *sql.Tx, v *view, q Query) er
 		return nil
 	}
 	question, err := one(ctx, tx, "session = ? AND project = ? AND num < ? AND role = 'user' AND kind = ? ORDER BY num DESC",
-		c.Session, c.Project, c.num, string(Exchange))
+		c.Session, c.Project, c.Found.Doc, string(Exchange))
 	if errors.Is(err, ErrNotFound) {
 		return nil
 	}
@@ -112,7 +104,7 @@ func (c *candidate) update(ctx context.Context, tx *sql.Tx, v *view, q Query) er
 		if err != nil {
 			return err
 		}
-		if answer.num != c.num && answer.num < int64(len(v.facts.Docs)) {
+		if answer.num != int64(c.Found.Doc) && answer.num < int64(len(v.facts.Docs)) {
 			*c = newCandidate(v, answer, c.Found)
 		}
 		c.Older = len(asked) - 1 - i
@@ -124,13 +116,13 @@ func (c *candidate) update(ctx context.Context, tx *sql.Tx, v *view, q Query) er
 // says reports whether two hits say the same: one is the other, or holds little
 // that the other does not.
 func (c *candidate) says(other *candidate) bool {
-	if c.num == other.num || c.Text == other.Text && c.Project == other.Project {
+	if c.Found.Doc == other.Found.Doc || c.Text == other.Text && c.Project == other.Project {
 		return true
 	}
 	if c.Project != other.Project || (c.Kind == Tool) != (other.Kind == Tool) {
 		return false
 	}
-	return shares(c.analysed(), other.analysed(), 9) && slices.Equal(numbers(c.terms), numbers(other.terms))
+	return shares(c.terms, other.terms, 9) && slices.Equal(numbers(c.terms), numbers(other.terms))
 }
 
 // shares reports whether that many tenths of the terms of the shorter text are in the
@@ -160,7 +152,7 @@ func numbers(terms []lexical.TermCount) (all []string) {
 
 // merge takes another hit into the place of c, and keeps the better of the two.
 func (c *candidate) merge(other candidate) {
-	if c.num == other.num {
+	if c.Found.Doc == other.Found.Doc {
 		return
 	}
 	older := c.Older + other.Older + 1
@@ -191,7 +183,7 @@ func (c *candidate) before(other *candidate) bool {
 
 // newer compares when two hits were recorded.
 func (c *candidate) newer(other *candidate) int {
-	return cmp.Or(c.Last.Compare(other.Last), cmp.Compare(c.num, other.num))
+	return cmp.Or(c.Last.Compare(other.Last), cmp.Compare(c.Found.Doc, other.Found.Doc))
 }
 
 // newestFirst puts the newest first among hits that are versions of each other.
@@ -224,6 +216,5 @@ func (c *candidate) version(other *candidate) bool {
 	if max(nearer, -nearer) >= 0.1 || c.Found.Held == 0 || c.Found.Held != other.Found.Held {
 		return false
 	}
-	one, two := c.analysed(), other.analysed()
-	return max(len(one), len(two)) <= comparedTerms && shares(one, two, 5)
+	return max(len(c.terms), len(other.terms)) <= comparedTerms && shares(c.terms, other.terms, 5)
 }

@@ -108,7 +108,7 @@ func (s *Store) search(ctx context.Context, q Query) (hits []Hit, err error) {
 			return err
 		}
 		if near != nil && len(found) < q.Limit {
-			if found, err = near.fill(ctx, v, q, query, found, most); err != nil {
+			if found, err = near.fill(ctx, q, query, found, most); err != nil {
 				return err
 			}
 		}

@@ -88,7 +88,7 @@ func (r *Report) pages(ctx context.Context, tx *sql.Tx) error {
 }
 
 func (r *Report) texts(ctx context.Context, tx *sql.Tx) error {
-	return inPortions(ctx, tx, everything, nil, func(Document) bool { r.Documents++; return true })
+	return inPortions(ctx, tx, everything, nil, func(row) error { r.Documents++; return nil })
 }
 
 // index analyses the documents of each segment again and compares.
@@ -111,7 +111,7 @@ func (r *Report) index(ctx context.Context, tx *sql.Tx) error {
 
 func (r *Report) segment(ctx context.Context, tx *sql.Tx, g segment) error {
 	index := map[string]*postings{}
-	err := texts(ctx, tx, g.first, g.last, func(d row) error {
+	err := inPortions(ctx, tx, inRange, []any{g.first, g.last}, func(d row) error {
 		addTerms(index, lexical.Analyse(d.Text), uint32(d.num), uint32(g.first))
 		return nil
 	})

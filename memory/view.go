@@ -10,41 +10,9 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"mylm/memory/lexical"
 )
-
-// texts calls f with what the index is made of, for a range of documents in order. They
-// are read in portions: on some connections no other statement may begin while rows are
-// still being read.
-func texts(ctx context.Context, tx *sql.Tx, first, last int64, f func(row) error) error {
-	var portion []row
-	for {
-		portion = portion[:0]
-		err := each(ctx, tx, `SELECT num, session, project, speaker, role, kind, time, text FROM documents
-			WHERE num BETWEEN ? AND ? ORDER BY num LIMIT ?`, []any{first, last, batch}, func(scan func(...any) error) error {
-			var d row
-			var micro int64
-			err := scan(&d.num, &d.Session, &d.Project, &d.Speaker, &d.Role, &d.Kind, &micro, &d.Text)
-			d.Time = time.UnixMicro(micro)
-			portion = append(portion, d)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		for _, d := range portion {
-			if err := f(d); err != nil {
-				return err
-			}
-			first = d.num + 1
-		}
-		if len(portion) < batch {
-			return nil
-		}
-	}
-}
 
 // cache is what searches share: the facts of all documents, and the postings
 // of those that are pending. It holds for one state of the file, whoever
@@ -174,7 +142,7 @@ func (c *cache) loadPending(ctx context.Context, tx *sql.Tx) error {
 		c.facts.Speakers = append(c.facts.Speakers, args[0].(string))
 		return uint32(len(c.facts.Speakers) - 1), nil
 	}
-	if err := texts(ctx, tx, b.first, c.last, func(d row) error { return b.add(ctx, d) }); err != nil {
+	if err := inPortions(ctx, tx, inRange, []any{b.first, c.last}, func(d row) error { return b.add(ctx, d) }); err != nil {
 		return err
 	}
 	for i := 0; i < len(b.facts); i += factSize {
