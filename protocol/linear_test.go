@@ -1,6 +1,7 @@
 package protocol_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -27,17 +28,22 @@ var heads = []string{
 	"<think>", "```\n", "x <tool_code>{", "{\"name\": \"read_file\", \"b\": {", "<|channel|>commentary to=functions.write_file<|message|>{", "[TOOL_CALLS]name",
 }
 
-// TestPatterns reads each pattern behind each head whole and byte by byte, with
-// limits small and large; with -short, behind every eighth.
+// TestPatterns reads each pattern behind each head whole and byte by byte, without a
+// limit and with one of three in turn; with all of them with MYLM_SLOW; with -short,
+// behind every eighth head.
 func TestPatterns(t *testing.T) {
-	tools := vectorTools(t)
+	tools, limits := vectorTools(t), []int{1, 50, 500}
 	for i, head := range heads {
 		for j, p := range patterns {
 			if testing.Short() && (i+j)%8 != 0 {
 				continue
 			}
 			s := head + strings.Repeat(p, 700/len(p)+1)
-			for _, limit := range []int{0, 1, 50, 500} {
+			tried := append(limits[(i+j)%3:][:1:1], 0)
+			if os.Getenv("MYLM_SLOW") != "" {
+				tried = append(limits[:3:3], 0)
+			}
+			for _, limit := range tried {
 				o := protocol.Options{Tools: tools, MaxArgs: limit}
 				once, bytewise := read(o, protocol.End, s), read(o, protocol.End, bytesOf(s)...)
 				if once.whole() != bytewise.whole() || once.broken != "" {

@@ -15,11 +15,11 @@ var fragments = []string{
 	"<!--", "]]>", "<|im_end|>", "</think>", "</s>", ":", "= ", "\r", "\n\n", "e.g.", "“", "None",
 }
 
-// TestMutatedVectors puts fragments behind each mark of each vector: four in turn, all
-// of them with MYLM_SLOW, one with -short. What comes out is for the vectors to say; here it only has to
-// be sound: no panic, arguments that are JSON, and the same in two pieces.
+// TestMutatedVectors puts fragments behind each mark of each vector: two in turn, all of
+// them with MYLM_SLOW, one with -short. What comes out is for the vectors to say; here it
+// only has to be sound: no panic, arguments that are JSON, and the same in two pieces.
 func TestMutatedVectors(t *testing.T) {
-	tools, tried, every := vectorTools(t), 0, 8
+	tools, tried, every := vectorTools(t), 0, 16
 	switch {
 	case os.Getenv("MYLM_SLOW") != "":
 		every = 1
