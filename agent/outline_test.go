@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -120,11 +121,11 @@ func TestOutline(t *testing.T) {
 			first, _ := ask("s", nil, "Go.")
 			second, _ := ask("s", first.Entries(), "Go on.")
 			all, cuts, least := second.Entries(), 0, 1.0
-			step := 1
-			if testing.Short() {
-				step = 4
+			steps := 4 // of one to four entries in turn; with MYLM_SLOW only of one
+			if os.Getenv("MYLM_SLOW") != "" {
+				steps = 1
 			}
-			for n := 2; n <= len(all); n += step {
+			for n := 2; n <= len(all); n += 1 + cuts%steps {
 				s, err := agent.LoadSession("s", through(t, all[:n]))
 				if err != nil {
 					t.Fatal(err)
@@ -148,7 +149,7 @@ func TestOutline(t *testing.T) {
 				cuts++
 			}
 			t.Logf("%d entries, %d cuts; the shortest outline has %.2f of the whole", len(all), cuts, least)
-			if cuts < 40/step || least > .6 {
+			if cuts < 80/(steps+1) || least > .6 {
 				t.Error("the outline is long, or the test short")
 			}
 		})
