@@ -1,20 +1,35 @@
 package main
 
 import (
+	"fmt"
+	"maps"
 	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"unicode/utf8"
 )
 
-// helped is a command with its help and that of its subcommands.
-func helped(t *testing.T, path ...string) map[string]string {
+// helped is every command with its help. It is asked for once for all tests, which do
+// not change it.
+func helped(t *testing.T) map[string]string {
 	t.Helper()
+	all, err := everyHelp()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+var everyHelp = sync.OnceValues(func() (map[string]string, error) { return helpBelow() })
+
+// helpBelow is a command with its help and that of its subcommands.
+func helpBelow(path ...string) (map[string]string, error) {
 	out, err := exec.Command("mylm", append([]string{"help"}, path...)...).CombinedOutput()
 	if err != nil {
-		t.Fatalf("help %v: %v: %s", path, err, out)
+		return nil, fmt.Errorf("help %v: %w: %s", path, err, out)
 	}
 	all := map[string]string{strings.Join(path, " "): string(out)}
 	_, list, _ := strings.Cut(string(out), "\nCOMMANDS:\n")
@@ -24,11 +39,13 @@ func helped(t *testing.T, path ...string) map[string]string {
 		if name == "help" {
 			continue
 		}
-		for sub, text := range helped(t, append(path[:len(path):len(path)], name)...) {
-			all[sub] = text
+		below, err := helpBelow(append(path[:len(path):len(path)], name)...)
+		if err != nil {
+			return nil, err
 		}
+		maps.Copy(all, below)
 	}
-	return all
+	return all, nil
 }
 
 // The help of every command fits 100 columns, says how it is used, and gives an
