@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/creack/pty"
@@ -440,21 +439,11 @@ func TestChatLongAnswer(t *testing.T) {
 		fmt.Fprintf(&b, "line %d\n", i)
 	}
 	s := startChat(t, "=== reply chunk=100\n"+b.String(), 80, 24)
-	end, ended := make(chan struct{}), false // reading it all again and again would slow it down
 	s.mu.Lock()
 	s.emu.SetScrollbackSize(20_000)
-	s.each = func() {
-		if !ended && strings.Contains(s.emu.String(), "line 9999") {
-			ended = true
-			close(end)
-		}
-	}
 	s.mu.Unlock()
 	s.says("q")
-	select {
-	case <-end:
-	case <-time.After(patience):
-	}
+	s.until("its last line", func() bool { return strings.Contains(s.screen(), "line 9999") })
 	s.holds("all of it", func(text string) bool { return strings.Contains(text, "\n> q\n"+b.String()) })
 }
 

@@ -45,7 +45,7 @@ func TestChatResumeAgain(t *testing.T) {
 	s.says("one heron")
 	s.shows("1 turn")
 	resumed := func() { // what has left the screen is of an earlier time
-		s.holds("the session on the screen", func(string) bool { return strings.Contains(s.screen(), "> one heron") })
+		s.until("the session on the screen", func() bool { return strings.Contains(s.screen(), "> one heron") })
 	}
 	for range 2 {
 		s.says("/clear")

@@ -32,9 +32,10 @@ type terminal struct {
 	before *term.State   // the terminal's settings
 	read   chan struct{} // closed when the other side is
 
-	mu   sync.Mutex // of emu, raw and each
-	each func()     // called with the lock held when something was shown; may be nil
-	raw  strings.Builder
+	mu    sync.Mutex // of emu, raw, each and shown
+	each  func()     // called with the lock held when something was shown; may be nil
+	raw   strings.Builder
+	shown chan struct{} // closed when something is shown, and replaced
 }
 
 // onScreen starts a command on an emulated terminal.
@@ -47,7 +48,7 @@ func onScreen(t testing.TB, cmd *exec.Cmd, columns, rows int) *terminal {
 	if err := pty.Setsize(master, &pty.Winsize{Rows: uint16(rows), Cols: uint16(columns)}); err != nil {
 		t.Fatal(err)
 	}
-	s := &terminal{t: t, cmd: cmd, tty: master, before: modes(t, master), emu: vt.NewEmulator(columns, rows), read: make(chan struct{})}
+	s := &terminal{t: t, cmd: cmd, tty: master, before: modes(t, master), emu: vt.NewEmulator(columns, rows), read: make(chan struct{}), shown: make(chan struct{})}
 	go func() { // what a terminal answers to questions about itself
 		_, _ = io.Copy(master, s.emu)
 	}()
@@ -62,6 +63,8 @@ func onScreen(t testing.TB, cmd *exec.Cmd, columns, rows int) *terminal {
 			if s.each != nil {
 				s.each()
 			}
+			close(s.shown)
+			s.shown = make(chan struct{})
 			s.mu.Unlock()
 			if err != nil {
 				return
@@ -115,14 +118,26 @@ func (s *terminal) text() string {
 	return b.String()
 }
 
-// holds waits until the screen fulfils a condition.
+// holds waits until what is on the screen, or above it, fulfils a condition.
 func (s *terminal) holds(what string, f func(text string) bool) {
 	s.t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
-		if f(s.text()) {
+	s.until(what, func() bool { return f(s.text()) })
+}
+
+// until waits until a condition is fulfilled. It looks again when something was shown:
+// a terminal is much to look at.
+func (s *terminal) until(what string, f func() bool) {
+	s.t.Helper()
+	for late := time.After(patience); ; time.Sleep(2 * time.Millisecond) {
+		s.mu.Lock()
+		shown := s.shown
+		s.mu.Unlock()
+		if f() {
 			return
 		}
-		if time.Now().After(deadline) {
+		select {
+		case <-shown:
+		case <-late:
 			s.t.Fatalf("%s: not in time on\n%s", what, s.text())
 		}
 	}
@@ -137,7 +152,7 @@ func (s *terminal) shows(text string) {
 // hides waits until a text is gone from the screen.
 func (s *terminal) hides(text string) {
 	s.t.Helper()
-	s.holds(fmt.Sprintf("no %q", text), func(string) bool { return !strings.Contains(s.screen(), text) })
+	s.until(fmt.Sprintf("no %q", text), func() bool { return !strings.Contains(s.screen(), text) })
 }
 
 // screen is what is on the screen alone.
