@@ -48,10 +48,9 @@ func TestHomeRepositoryStaysClosed(t *testing.T) {
 		c.git(c.home, "remote", "add", "origin", "https://me:hunter2@example.com/dotfiles")
 		c.git(c.home, "worktree", "add", "-q", c.home+"/tree")
 		for _, dir := range []string{c.home + "/sub", c.home + "/tree"} {
-			for _, file := range []string{"config", "HEAD", "index", "refs/heads/main", "worktrees/tree/HEAD"} {
-				if out, code := c.at(dir, `cat "$REAL/.git/`+file+`"`); code == "0" {
-					t.Errorf("in %s, %s: %s", dir, file, out)
-				}
+			out, code := c.at(dir, `for file in config HEAD index refs/heads/main worktrees/tree/HEAD; do cat "$REAL/.git/$file" && echo open; done; true`)
+			if code != "0" || strings.Contains(out, "open\n") || strings.Count(out, "Permission denied") != 5 {
+				t.Errorf("in %s: exit %s: %s", dir, code, out)
 			}
 		}
 	})

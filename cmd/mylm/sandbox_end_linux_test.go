@@ -242,7 +242,7 @@ func await(t *testing.T, f *os.File, seen, text string) string {
 // --allow-net allows internet sockets and no others.
 func TestAllowNet(t *testing.T) {
 	asUsers(t, func(t *testing.T, c *cage) {
-		env := c.listen()
+		var lines, wants []string
 		for line, want := range map[string]string{
 			`./probe dial tcp "$TCP"`:       "0",
 			`./probe dial udp "$UDP"`:       "0",
@@ -261,9 +261,12 @@ func TestAllowNet(t *testing.T) {
 			`touch "$OUT/new"`:              "1",
 			`unshare -U true`:               "1",
 		} {
-			args := append(append([]string{c.mylm, "sandbox", "--allow-net", "--", "env"}, env...), "sh", "-c", line)
-			if out, code := c.run(args...); code != want {
-				t.Errorf("%s: exit %s, want %s: %s", line, code, want, out)
+			lines, wants = append(lines, line), append(wants, want)
+		}
+		codes, out := c.lines(lines, []string{"--allow-net"}, c.listen())
+		for i, code := range codes {
+			if code != wants[i] {
+				t.Errorf("%s: exit %s, want %s: %s", lines[i], code, wants[i], out)
 			}
 		}
 	})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -9,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
@@ -27,9 +27,6 @@ type cage struct {
 	base, home, outside, ws, mylm string
 	victim                        *exec.Cmd // a process of the same user
 }
-
-// executable is this program, which is mylm too.
-var executable = sync.OnceValues(func() ([]byte, error) { return os.ReadFile("/proc/self/exe") })
 
 // noSandbox skips a test if the kernel has no sandbox, or fails it if one is
 // required, so that a missing sandbox does not go unnoticed.
@@ -59,14 +56,12 @@ func newCage(t *testing.T, root bool) *cage {
 	check(t, err)
 	t.Cleanup(func() { os.RemoveAll(base) })
 	c := &cage{t: t, root: root, base: base, home: base + "/home", outside: base + "/outside", ws: base + "/ws", mylm: base + "/bin/mylm"}
-	program, err := executable()
-	check(t, err)
 	for _, dir := range []string{c.home + "/.ssh", c.outside, c.ws, base + "/bin", base + "/tmp"} {
 		check(t, os.MkdirAll(dir, 0o755))
 	}
-	check(t, os.WriteFile(c.mylm, program, 0o755))
+	c.program("bin", c.mylm)
 	check(t, os.Link(c.mylm, base+"/bin/probe"))
-	check(t, os.WriteFile(c.ws+"/probe", program, 0o755))
+	c.program("ws", c.ws+"/probe")
 	check(t, os.WriteFile(c.home+"/.ssh/id", []byte("secret"), 0o600))
 	check(t, os.WriteFile(c.outside+"/file", []byte("precious"), 0o600))
 	check(t, os.Chmod(base, 0o755))
@@ -82,6 +77,22 @@ func newCage(t *testing.T, root bool) *cage {
 		_ = c.victim.Wait()
 	})
 	return c
+}
+
+// program puts this program, which is mylm too, into the cage. It is large: the cages
+// of a user link to one copy for each directory, which testscript removes with its
+// commands.
+func (c *cage) program(dir, path string) {
+	c.t.Helper()
+	mylm, err := exec.LookPath("mylm")
+	check(c.t, err)
+	shared := filepath.Join(filepath.Dir(mylm), fmt.Sprint(dir, "-root-", c.root))
+	if _, err := os.Stat(shared); err != nil {
+		text, err := os.ReadFile("/proc/self/exe")
+		check(c.t, err)
+		check(c.t, os.WriteFile(shared, text, 0o755))
+	}
+	check(c.t, os.Link(shared, path))
 }
 
 func check(t *testing.T, err error) {
@@ -121,6 +132,26 @@ func (c *cage) run(args ...string) (output, code string) {
 func (c *cage) inside(args ...string) (string, string) {
 	c.t.Helper()
 	return c.run(append([]string{c.mylm, "sandbox", "--"}, args...)...)
+}
+
+// lines runs command lines one after the other, each in a shell of its own, in one
+// sandbox with these flags and variables. It returns the exit code of each, and all
+// output.
+func (c *cage) lines(lines, flags, env []string) (codes []string, output string) {
+	c.t.Helper()
+	const mark = "exit-code-of-a-line "
+	args := append(append(append([]string{c.mylm, "sandbox"}, flags...), "--", "env"), env...)
+	script := `for line; do sh -c "$line"; code=$?; echo; echo "` + mark + `$code"; done`
+	output, _ = c.run(append(append(args, "sh", "-c", script, "sh"), lines...)...)
+	for line := range strings.Lines(output) {
+		if code, ok := strings.CutPrefix(line, mark); ok {
+			codes = append(codes, strings.TrimSpace(code))
+		}
+	}
+	if len(codes) != len(lines) {
+		c.t.Fatalf("%d of %d lines ended:\n%s", len(codes), len(lines), output)
+	}
+	return codes, output
 }
 
 // sh is a command line as a command.
@@ -312,6 +343,7 @@ func TestClosedDirectory(t *testing.T) {
 // Commands can do what they need.
 func TestSandboxAllows(t *testing.T) {
 	asUsers(t, func(t *testing.T, c *cage) {
+		var names, lines []string
 		for name, line := range map[string]string{
 			"write inside":           `echo x >a && mkdir -p d/e && mv a d/e/a && cat d/e/a && rm -r d`,
 			"hard link inside":       `mkdir -p d && echo x >a && ln a d/b && echo y >>d/b && grep y a && rm -r a d`,
@@ -326,8 +358,12 @@ func TestSandboxAllows(t *testing.T) {
 			"memfd":                  `./probe memfd pair`,
 			"a sandbox in a sandbox": `ln probe mylm; ./mylm sandbox -- ./probe pair && ! ./mylm sandbox -- ./probe socket 2 1`,
 		} {
-			if out, code := c.inside(sh(line)...); code != "0" {
-				t.Errorf("%s: exit %s: %s", name, code, out)
+			names, lines = append(names, name), append(lines, line)
+		}
+		codes, out := c.lines(lines, nil, nil)
+		for i, code := range codes {
+			if code != "0" {
+				t.Errorf("%s: exit %s: %s", names[i], code, out)
 			}
 		}
 	})
