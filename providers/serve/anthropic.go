@@ -30,20 +30,25 @@ func (h *Handler) countTokens(x *exchange) {
 		x.fail(x.asAPI(err, ""))
 		return
 	}
-	x.record.Model = in.Model
 	q, err := in.normalise()
-	var n int
+	x.count(in.Model, q, err, map[string]any{})
+}
+
+// count answers with the tokens of a prompt, unless its request cannot be read.
+func (x *exchange) count(name string, q *request, err error, answer map[string]any) {
+	x.record.Model = name
+	var model *calling.Model
 	if err == nil {
-		var model *calling.Model
-		if model, err = h.opts.Open(x.r.Context(), in.Model); err == nil {
-			n, err = model.Tokens(q.Request)
-		}
+		model, err = x.h.opts.Open(x.r.Context(), name)
+	}
+	if err == nil {
+		answer["input_tokens"], err = model.Tokens(q.Request)
 	}
 	if err != nil {
-		x.fail(x.asAPI(err, in.Model))
+		x.fail(x.asAPI(err, name))
 		return
 	}
-	x.json(http.StatusOK, map[string]int{"input_tokens": n})
+	x.json(http.StatusOK, answer)
 }
 
 // messagesWriter writes a reply of Messages.
@@ -61,8 +66,10 @@ func (w *messagesWriter) send(name string, v map[string]any) {
 	_, _ = w.x.w.Write([]byte("event: " + name + "\ndata: " + string(encode(v)) + "\n\n"))
 }
 
+// begin estimates the prompt: many clients look at its tokens here, and not at the end.
 func (w *messagesWriter) begin() {
-	w.send("message_start", map[string]any{"message": w.message([]any{}, nil, nil, messagesUsage(calling.End{}))})
+	usage := messagesUsage(calling.End{Usage: providers.Usage{Prompt: w.x.promptTokens()}, Estimated: true})
+	w.send("message_start", map[string]any{"message": w.message([]any{}, nil, nil, usage)})
 }
 
 func (w *messagesWriter) beat() { w.send("ping", map[string]any{}) }

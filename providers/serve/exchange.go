@@ -27,6 +27,8 @@ type exchange struct {
 	status  int // 0: nothing has been sent
 	record  Record
 
+	promptTokens func() int // of what the model is asked, estimated
+
 	mu sync.Mutex // held by who writes to a stream
 }
 

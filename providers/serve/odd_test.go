@@ -243,3 +243,25 @@ func TestFailedResponse(t *testing.T) {
 		}
 	}
 }
+
+// Many clients of Messages take the tokens of a prompt from the first event, and those of OpenAI
+// count them beforehand.
+func TestPromptTokens(t *testing.T) {
+	s := start(t, says("Hello."), serve.Options{})
+	_, body := post(t, s, "/v1/messages", surfaces[2].request(true, strings.Repeat("word ", 100), nil))
+	usage := events(t, body)[0]["message"].(map[string]any)["usage"].(map[string]any)
+	if n, _ := usage["input_tokens"].(float64); n < 100 || usage["estimated"] != true {
+		t.Errorf("the first event reports %v", usage)
+	}
+	_, body = post(t, s, "/v1/responses/input_tokens", surfaces[1].request(false, strings.Repeat("word ", 100), nil))
+	var counted struct {
+		Object string
+		Tokens int `json:"input_tokens"`
+	}
+	if err := json.Unmarshal([]byte(body), &counted); err != nil || counted.Object != "response.input_tokens" || counted.Tokens < 100 {
+		t.Errorf("%v: %s", err, body)
+	}
+	if resp, body := post(t, s, "/v1/responses/input_tokens", object{"model": "m"}); resp.StatusCode != 400 {
+		t.Errorf("%d: %s", resp.StatusCode, body)
+	}
+}

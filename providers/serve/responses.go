@@ -24,6 +24,16 @@ func (h *Handler) responses(x *exchange) {
 	x.run(q, &responsesWriter{x: x, in: &in, tools: tools, id: newID("resp_"), created: time.Now().Unix(), streams: q.stream, output: []any{}})
 }
 
+func (h *Handler) countInput(x *exchange) {
+	var in responsesRequest
+	if err := x.read(&in); err != nil {
+		x.fail(x.asAPI(err, ""))
+		return
+	}
+	q, _, err := in.normalise(h.items.get)
+	x.count(in.Model, q, err, map[string]any{"object": "response.input_tokens"})
+}
+
 // responsesWriter writes a reply of Responses. A whole reply is the last event of a
 // stream that nobody sees.
 type responsesWriter struct {

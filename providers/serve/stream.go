@@ -38,6 +38,7 @@ func (x *exchange) run(q *request, w writer) {
 		x.fail(x.asAPI(err, q.model))
 		return
 	}
+	x.promptTokens = func() int { n, _ := model.Tokens(q.Request); return n }
 	s := &streamer{x: x, w: w, cancel: cancel, on: q.stream}
 	stop := sync.OnceFunc(s.beats())
 	defer stop() // also when the model panics
