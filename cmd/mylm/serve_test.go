@@ -248,6 +248,31 @@ func TestServedOllamaGone(t *testing.T) {
 	}
 }
 
+// Who runs the server is told once what keeps a model from answering that only Ollama could have.
+func TestServedOllamaMissing(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "config.toml")
+	if err := os.WriteFile(file, []byte("[models.far]\nprovider = \"openai\"\nmodel = \"x\"\nkey = \"k\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	base, stop := servingTo(t, &log, []string{"MYLM_CONFIG=" + file, "OLLAMA_HOST=127.0.0.1:1"})
+	for range 2 {
+		resp, err := http.Post(base+"/v1/chat/completions", "application/json", strings.NewReader(`{"model":"m","messages":[{"role":"user","content":"x"}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if resp.StatusCode != 404 || strings.Contains(string(text), "ollama serve") {
+			t.Errorf("%d %s", resp.StatusCode, text)
+		}
+	}
+	if stop(); strings.Count(log.String(), `"m" is not in the configuration`) != 1 || strings.Count(log.String(), "ollama serve") != 1 {
+		t.Error(log.String())
+	}
+}
+
 // A server that is told to stop ends what it still answers after a while with an error.
 func TestServedStop(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package setup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -14,6 +15,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"mylm/cmd/mylm/internal/config"
+	"mylm/cmd/mylm/internal/failure"
 	"mylm/prompts"
 	"mylm/providers"
 	"mylm/providers/calling"
@@ -24,11 +26,13 @@ type Served struct {
 	config  *config.Config
 	prompts *prompts.Set
 	only    *opened // what every name means; nil: each its own
+	notify  Notify
 
 	mu     sync.Mutex
 	opened map[string]*opened
 
 	asking singleflight.Group // about the forms of models
+	told   sync.Once          // of an Ollama that does not answer
 }
 
 // opened is a model with its settings.
@@ -48,7 +52,7 @@ func Serve(ctx context.Context, c *config.Config, n Notify) (*Served, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Served{config: c, prompts: set, opened: map[string]*opened{}}
+	s := &Served{config: c, prompts: set, notify: n, opened: map[string]*opened{}}
 	if kind := config.ModelName.From(c.Settings).Kind; kind == config.Flag || kind == config.Variable {
 		m, err := OpenModel(ctx, c, n, nil)
 		if err != nil {
@@ -133,7 +137,7 @@ func (s *Served) open(ctx context.Context, name string) (o *opened, ready *calli
 		clear(s.opened)
 	}
 	if !entry && len(s.config.Models) > 0 {
-		m.Model = &unlisted{Model: m.Model, name: name}
+		m.Model = &unlisted{Model: m.Model, name: name, missing: s.missing}
 	}
 	o = &opened{Model: m, config: c}
 	s.opened[name] = o
@@ -145,7 +149,14 @@ func (s *Served) open(ctx context.Context, name string) (o *opened, ready *calli
 type unlisted struct {
 	providers.Model
 	name     string
+	missing  func(error)
 	answered atomic.Bool
+}
+
+// missing tells who runs the server what to do about the first such model: its hint is not for the
+// program that asked.
+func (s *Served) missing(err error) {
+	s.told.Do(func() { s.notify.Say("mylm: " + ServerText(err.Error()) + ".\n" + failure.Of(errors.Unwrap(err)).Hint) })
 }
 
 // Generate implements providers.Model.
@@ -156,6 +167,7 @@ func (u *unlisted) Generate(ctx context.Context, r providers.Request) iter.Seq2[
 				u.answered.Store(true)
 			} else if !u.answered.Load() {
 				err = &providers.Error{Kind: providers.ModelMissing, Message: fmt.Sprintf("the model %q is not in the configuration, and Ollama does not answer: %v", u.name, err), Err: err}
+				u.missing(err)
 			}
 			if !yield(c, err) {
 				return
