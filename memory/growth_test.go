@@ -55,8 +55,12 @@ func TestOldToolOutput(t *testing.T) {
 	old := run("one")
 	now = now.Add(100 * 24 * time.Hour)
 	young := run("two")
-	for i := range 600 { // until the index is made
-		add(t, s, memory.Document{Text: fmt.Sprint("number ", i)})
+	for i := range 60 { // until the index is made
+		var some []memory.Document
+		for n := range 10 {
+			some = append(some, memory.Document{Text: fmt.Sprint("number ", 10*i+n)})
+		}
+		add(t, s, some...)
 	}
 	d, err := s.Get(t.Context(), old)
 	if err != nil || len(d.Text) > 300 || !strings.HasPrefix(d.Text, "execute_command {}\n…\n") || !strings.Contains(d.Text, "\nlistening on port 4711 behind the proxy") {
@@ -97,11 +101,12 @@ func TestShortenEnds(t *testing.T) {
 		printed = append(printed, "x"+b.String())
 	}
 	tools := memory.Filter{Kinds: []memory.Kind{memory.Tool}}
-	for i, text := range printed {
-		if i%5 == 0 {
-			add(t, s, memory.Document{Text: fmt.Sprint("another heron flies, number ", i)})
+	for some := range slices.Chunk(printed, 5) {
+		docs := []memory.Document{{Text: fmt.Sprint("another heron flies, number ", len(some[0]))}}
+		for _, text := range some {
+			docs = append(docs, memory.Document{Kind: memory.Tool, Text: text})
 		}
-		add(t, s, memory.Document{Kind: memory.Tool, Text: text})
+		add(t, s, docs...)
 	}
 	shortened := func() (texts []string) {
 		t.Helper()

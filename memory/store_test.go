@@ -75,7 +75,7 @@ func TestSearchIsTheRanking(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 6))
 	text, texts := texts(6), []string{}
 	ids, keep := map[uint32]string{}, map[uint32]bool{}
-	for range rounds(5, 9) { // segments of several sizes, and some pending
+	for range rounds(3, 9) { // segments of several sizes, and some pending
 		var some []memory.Document
 		for range 20 + r.IntN(200) {
 			n := r.IntN(20)
