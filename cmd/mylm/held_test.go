@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +13,8 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"mylm/cmd/mylm/internal/term"
 )
 
 // eventSchema is the published schema of a line of -o ndjson. It is resolved by
@@ -93,16 +97,41 @@ func published(t *testing.T, out string) (all []line) {
 	return all
 }
 
-// different replays every session below a data directory and returns the
-// differences, except of sessions that a test has damaged.
-func different(data string, replay func(file string) *exec.Cmd) (faults []string) {
+// different replays every session below a data directory, with the environment of a
+// command, and returns the differences, except of sessions that a test has damaged.
+func different(data string, command *exec.Cmd) string {
 	files, _ := filepath.Glob(filepath.Join(data, "mylm", "sessions", "*.jsonl")) // the pattern is a good one
-	for _, file := range files {
-		if out, err := replay(file).CombinedOutput(); exitCode(err) != "0" && !strings.Contains(string(out), "is damaged") {
-			faults = append(faults, filepath.Base(file)+": "+string(out))
+	if len(files) == 0 {
+		return ""
+	}
+	replay := exec.Command("replay-all", files...)
+	replay.Dir, replay.Env = command.Dir, command.Env
+	out, err := replay.CombinedOutput()
+	if err != nil {
+		return fmt.Sprintf("%s%v", out, err)
+	}
+	return string(out)
+}
+
+// replayAll is mylm replay of several sessions in one process, which saves most of the
+// time. It prints what is said of those that differ.
+func replayAll() {
+	said, err := os.CreateTemp("", "replay-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.Remove(said.Name())
+	for _, file := range os.Args[1:] {
+		before, _ := said.Seek(0, io.SeekEnd)
+		code := program([]string{"mylm", "replay", file}, term.Streams{In: os.Stdin, Out: said, Err: said})
+		all, err := os.ReadFile(said.Name())
+		if err != nil {
+			panic(err)
+		}
+		if text := string(all[before:]); code != 0 && !strings.Contains(text, "is damaged") {
+			fmt.Printf("%s: exit %d: %s", filepath.Base(file), code, text)
 		}
 	}
-	return faults
 }
 
 // publishedScript is the command "published" of scripts: the lines on the last
@@ -123,17 +152,10 @@ func publishedScript(schema *jsonschema.Resolved) func(*testscript.TestScript, b
 // its beginning.
 func replayAfter(env *testscript.Env) {
 	env.Defer(func() {
-		faults := different(filepath.Join(env.WorkDir, "home", "data"), func(file string) *exec.Cmd {
-			cmd := exec.Command("mylm", "replay", file)
-			cmd.Dir = env.WorkDir
-			cmd.Env = append(os.Environ(), "HOME="+env.WorkDir+"/home", "XDG_CONFIG_HOME="+env.WorkDir+"/home/config", "XDG_DATA_HOME="+env.WorkDir+"/home/data")
-			return cmd
-		})
-		for _, fault := range faults {
-			env.T().Log(fault)
-		}
-		if len(faults) > 0 {
-			env.T().FailNow()
+		cmd := &exec.Cmd{Dir: env.WorkDir}
+		cmd.Env = append(os.Environ(), "HOME="+env.WorkDir+"/home", "XDG_CONFIG_HOME="+env.WorkDir+"/home/config", "XDG_DATA_HOME="+env.WorkDir+"/home/data")
+		if faults := different(filepath.Join(env.WorkDir, "home", "data"), cmd); faults != "" {
+			env.T().Fatal(faults)
 		}
 	})
 }

@@ -31,6 +31,7 @@ func TestMain(m *testing.M) {
 	setup.Patience = time.Second
 	testscript.Main(m, map[string]func(){
 		"mylm":               main,
+		"replay-all":         replayAll,
 		"interrupted-editor": interruptedEditor,
 		"ollama":             fakeOllama,
 		"dying-editor":       dyingEditor,
