@@ -48,6 +48,7 @@ type modelInput struct {
 type toolInput struct {
 	entries
 	Request agent.ToolRequest `json:"request"`
+	Copy    string            `json:"copy,omitempty"` // of the workspace; "": there is none
 }
 
 // reply is what came of a model call: pieces, and the error that ended them.
@@ -91,6 +92,7 @@ const (
 	notRecorded = "not_recorded" // nothing was done: the database could not take the entries
 	unread      = "unread"       // the same: what the activity is given could not be read
 	noTools     = "no_tools"     // the same: a worker of ToolQueue is to do it
+	noCopy      = "no_copy"      // the same: the copy of the workspace is not there
 )
 
 // begin appends what a call begins with. If the database is away, the workflow waits for it.
@@ -279,31 +281,59 @@ func (r *Runs) tool(ctx context.Context, in toolInput) (tools.Outcome, error) {
 	case begun && !in.Request.Effect.OnlyReads():
 		return tools.Outcome{Error: r.unknown, Unknown: true}, nil
 	}
-	a, err := r.withTool(s, in.Request.Name)
+	a, err := r.withTool(s, in.Request.Name, in.Copy)
+	if final(err) {
+		return tools.Outcome{}, err
+	}
 	if err != nil {
 		return tools.Outcome{}, sdk.NewApplicationErrorWithCause(err.Error(), notRun, err)
 	}
 	return a.Effects(s).Tool(ctx, in.Request), nil
 }
 
-// withTool is an agent that has a tool, as it is for a session.
-func (r *Runs) withTool(s *agent.Session, name string) (*agent.Agent, error) {
-	if r.opts.Tools.Lookup(name) == nil { // the run has it since a time when workers had
-		return nil, fmt.Errorf("the worker has no tool %s", name)
+// toolsIn are the tools that work in a copy, "" is none.
+func (r *Runs) toolsIn(copy string) (*tools.Registry, error) {
+	if copy == "" {
+		return r.opts.Tools, nil
 	}
-	if r.Tools == nil {
-		return r.agent, nil
+	err := ErrNoCopy
+	if r.Copies != nil {
+		var all *tools.Registry
+		if all, err = r.Copies.Tools(copy); err == nil {
+			return all, nil
+		}
 	}
-	all, err := r.Tools(s)
-	if err != nil {
+	if errors.Is(err, ErrNoCopy) {
+		err = sdk.NewNonRetryableApplicationError(err.Error(), noCopy, err)
+	}
+	return nil, err
+}
+
+// withTool is an agent that has a tool, as it is for a session, and in a copy.
+func (r *Runs) withTool(s *agent.Session, name, copy string) (*agent.Agent, error) {
+	o := r.opts
+	var err error
+	if o.Tools, err = r.toolsIn(copy); err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(all, func(t *tools.Tool) bool { return t.Name == name })
-	if i < 0 {
+	tool := o.Tools.Lookup(name)
+	if tool == nil { // the run has it since a time when workers had
+		return nil, fmt.Errorf("the worker has no tool %s", name)
+	}
+	own := copy != ""
+	if r.Tools != nil {
+		all, err := r.Tools(s)
+		if err != nil {
+			return nil, err
+		}
+		if i := slices.IndexFunc(all, func(t *tools.Tool) bool { return t.Name == name }); i >= 0 {
+			tool, own = all[i], true
+		}
+	}
+	if !own {
 		return r.agent, nil
 	}
-	o := r.opts
-	if o.Tools, err = tools.NewRegistry(all[i]); err != nil {
+	if o.Tools, err = tools.NewRegistry(tool); err != nil {
 		return nil, err
 	}
 	return agent.New(o)

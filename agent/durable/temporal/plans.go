@@ -73,6 +73,7 @@ func (r *Runs) Plan(ctx workflow.Context, in PlanInput) (Output, error) {
 	if err := e.listen(); err != nil { // a plan has no call that waits: its tasks do
 		return Output{}, err
 	}
+	e.part = in.PlanOnly // nothing is done in a workspace
 	if err := e.setUp(Input{}); err != nil {
 		return Output{}, err
 	}
@@ -214,6 +215,7 @@ func (p *parts) child(ctx workflow.Context, of plan.Run) (out Output, err error)
 	if err != nil {
 		return out, err
 	}
+	s.Copy = p.home
 	text, err := json.Marshal(s)
 	if err != nil {
 		return out, err

@@ -98,6 +98,8 @@ func sizeOf(e agent.Entry) (n int) {
 		return n + small + len(p.Args)
 	case agent.ResultEntry:
 		return n + small + len(p.Text) + len(p.Args)
+	case agent.CustomEntry:
+		return n + small + len(p.Args)
 	}
 	return n + small
 }

@@ -85,6 +85,11 @@ type Runs struct {
 	// ToolQueue is the task queue of the workers that RegisterTools is called with. Runs have
 	// tools called there whose own workers have none; "": their own workers have them.
 	ToolQueue string
+	// Copies has each run work in a copy of the workspace, which a worker of ToolQueue makes:
+	// that calls the tools of the run, from CopyQueue, which is its own, also after it was
+	// started again. nil: runs work in the workspace that the workers of the queue have.
+	Copies    Copies
+	CopyQueue string
 
 	hasTools bool // RegisterTools was called
 	opts     agent.Options
@@ -191,10 +196,14 @@ var (
 	infoActivity = rule{"mylm.info", time.Minute, beatWithin, 1, soon, false}
 	// A run waits for the database with what it continues, for days if need be.
 	openActivity = rule{"mylm.open", time.Minute, 0, 0, late, false}
-	// A run begins where its tools are, and waits for a worker that has them.
-	placeActivity = rule{"mylm.place", time.Minute, 0, 0, late, false}
+	// A run begins where its tools are, and waits for a worker that has them, which may copy
+	// the workspace.
+	placeActivity = rule{"mylm.place", 10 * time.Minute, beatWithin, 0, late, false}
 	// It may look at files. Without it the call is not made.
 	lookActivity = rule{"mylm.look", lookWithin, 0, 3, soon, false}
+	// It compares the copy that the run worked in with what it was. What fails is the record,
+	// which is waited for.
+	leaveActivity = rule{"mylm.leave", 10 * time.Minute, beatWithin, 0, late, false}
 	// Without its record a run has no end. The others do not wait for the database: where
 	// they cannot record what they begin with, the run waits with this one, and has them
 	// done then.

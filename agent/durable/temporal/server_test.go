@@ -35,6 +35,7 @@ const (
 	continued = "testdata/settings-continued.json"
 	apart     = "testdata/queues.json"  // of a run whose tools were called by other workers
 	planned   = "testdata/plan.json"    // of a plan with tasks beside each other
+	copied    = "testdata/copies.json"  // of a run in a copy of the workspace
 	first     = "testdata/history.json" // without the settings of its run
 )
 
@@ -84,7 +85,7 @@ func TestReplayElsewhere(t *testing.T) {
 	}
 	replayer := worker.NewWorkflowReplayer()
 	other.Register(workflows{replayer})
-	for _, file := range []string{recorded, continued, apart, planned} {
+	for _, file := range []string{recorded, continued, apart, planned, copied} {
 		if err := replayer.ReplayWorkflowHistoryFromJSONFile(nil, file); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}

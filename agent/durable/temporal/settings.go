@@ -23,7 +23,8 @@ import (
 // what a worker has, such as the notes of a project in the system prompt, may be another
 // when the history runs again.
 type settings struct {
-	ToolsApart bool `json:"elsewhere,omitempty"` // tools and workspace are those of another worker
+	ToolsApart bool  `json:"elsewhere,omitempty"` // tools and workspace are those of another worker, or a copy
+	Copy       *home `json:"copy,omitempty"`      // the workspace of the run is a copy
 
 	Model      string            `json:"model,omitempty"` // its name
 	Labels     map[string]string `json:"labels,omitempty"`
@@ -175,6 +176,13 @@ func (e *effects) tool(d definition) *tools.Tool {
 
 // look asks a tool about a call: this worker's, or else one of a worker that has tools.
 func (e *effects) look(name string, args json.RawMessage) (l look) {
+	if h := e.home; h != nil {
+		err := workflow.ExecuteActivity(h.at(e.ctx, lookActivity, 0), lookActivity.name, name, args, h.Copy).Get(e.ctx, &l)
+		if e.checkCopy(err); err != nil {
+			return look{Broken: e.checked(err).Error()}
+		}
+		return l
+	}
 	ctx, cancel := workflow.NewDisconnectedContext(e.ctx)
 	defer cancel()
 	ctx = workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
@@ -183,7 +191,7 @@ func (e *effects) look(name string, args json.RawMessage) (l look) {
 	err := workflow.ExecuteLocalActivity(ctx, e.runs.look, name, args).Get(ctx, &l)
 	if e.away = err == nil && l.NoTools; e.away {
 		l = look{}
-		err = e.checked(workflow.ExecuteActivity(lookActivity.on(e.ctx, e.runs.ToolQueue, 0), lookActivity.name, name, args).Get(e.ctx, &l))
+		err = e.checked(workflow.ExecuteActivity(lookActivity.on(e.ctx, e.runs.ToolQueue, 0), lookActivity.name, name, args, "").Get(e.ctx, &l))
 	}
 	if err != nil {
 		return look{Broken: err.Error()}
@@ -196,12 +204,16 @@ func (r *Runs) look(ctx context.Context, name string, args json.RawMessage) (loo
 	if r.toolsApart() {
 		return look{NoTools: true}, nil
 	}
-	return r.lookHere(ctx, name, args)
+	return r.lookHere(ctx, name, args, "")
 }
 
-// lookHere asks a tool about a call.
-func (r *Runs) lookHere(_ context.Context, name string, args json.RawMessage) (look, error) {
-	inv, err := r.opts.Tools.Prepare(name, args)
+// lookHere asks a tool about a call, that of a copy if there is one.
+func (r *Runs) lookHere(_ context.Context, name string, args json.RawMessage, copy string) (look, error) {
+	all, err := r.toolsIn(copy)
+	if err != nil {
+		return look{}, err
+	}
+	inv, err := all.Prepare(name, args)
 	if err != nil {
 		return look{Broken: err.Error()}, nil
 	}
@@ -210,7 +222,7 @@ func (r *Runs) lookHere(_ context.Context, name string, args json.RawMessage) (l
 
 // beginning are the settings of runs that begin here.
 func (r *Runs) beginning() json.RawMessage {
-	if !r.toolsApart() {
+	if !r.toolsApart() && r.Copies == nil {
 		return r.settings
 	}
 	var s settings
@@ -222,13 +234,10 @@ func (r *Runs) beginning() json.RawMessage {
 	return text
 }
 
-// place are the settings of a worker that has tools.
-func (r *Runs) place(context.Context) (json.RawMessage, error) { return r.settings, nil }
-
 // join takes what says where a run works from a worker that has tools there.
 func (s *settings) join(there settings) {
 	s.ToolsApart = false
-	s.Tools, s.Sections, s.Environment = there.Tools, there.Sections, there.Environment
+	s.Tools, s.Sections, s.Environment, s.Copy = there.Tools, there.Sections, there.Environment, there.Copy
 	s.Labels = labelled(s.Labels, there.Labels)
 }
 

@@ -136,23 +136,21 @@ func (b *bench) busy() {
 }
 
 func (b *bench) registry(t *testing.T) *tools.Registry {
-	read, err := tools.New("read", "Reads.", tools.Reads, b.called("read"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	write, err := tools.New("write", "Writes.", tools.Writes, b.called("write"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	fail, err := tools.New("fail", "Fails.", tools.Reads, func(context.Context, in) (tools.Result, error) { return tools.Result{}, errors.New("it fails") })
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := tools.NewRegistry(read, write, fail)
+	r, err := b.tools()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
+}
+
+func (b *bench) tools() (*tools.Registry, error) {
+	read, err1 := tools.New("read", "Reads.", tools.Reads, b.called("read"))
+	write, err2 := tools.New("write", "Writes.", tools.Writes, b.called("write"))
+	fail, err3 := tools.New("fail", "Fails.", tools.Reads, func(context.Context, in) (tools.Result, error) { return tools.Result{}, errors.New("it fails") })
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return nil, err
+	}
+	return tools.NewRegistry(read, write, fail)
 }
 
 // run runs the workflow to its end.

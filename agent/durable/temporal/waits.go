@@ -40,7 +40,11 @@ func (e *effects) do(rule rule, queue string, more time.Duration, result any, in
 			return context.Canceled
 		}
 		n := len(e.pending)
-		err := workflow.ExecuteActivity(rule.on(e.ctx, queue, more), rule.name, input()).Get(e.ctx, result)
+		ctx := rule.on(e.ctx, queue, more)
+		if e.home != nil && queue == e.home.Queue {
+			ctx = e.home.at(e.ctx, rule, more)
+		}
+		err := workflow.ExecuteActivity(ctx, rule.name, input()).Get(e.ctx, result)
 		if err == nil {
 			e.pending = e.pending[n:]
 		}

@@ -34,7 +34,7 @@ func (r *Runs) Workflow(ctx workflow.Context, in Input) (Output, error) {
 	id := cmp.Or(in.Session, workflow.GetInfo(ctx).WorkflowExecution.ID)
 	run, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	e := &effects{runs: r, ctx: ctx, cancel: cancel, session: id, allow: in.Allow | tools.Reads | tools.Remembers}
+	e := &effects{runs: r, ctx: ctx, cancel: cancel, session: id, part: in.Report, allow: in.Allow | tools.Reads | tools.Remembers}
 	if err := e.listen(); err != nil {
 		return Output{}, err
 	}
@@ -61,7 +61,12 @@ func (r *Runs) Workflow(ctx workflow.Context, in Input) (Output, error) {
 		return Output{}, workflow.NewContinueAsNewError(ctx, WorkflowName, Input{Session: id, Allow: in.Allow, Continue: true, Run: result.Run, Settings: e.settings, Report: in.Report})
 	}
 	if e.leaving { // cancelled in the meantime: the next execution would not know
-		e.pending = e.dropped
+		e.leaving = false
+		for _, entry := range e.dropped {
+			if err := e.Append(run, entry); err != nil {
+				return Output{}, err
+			}
+		}
 		if err := e.flush(); err != nil {
 			return Output{}, err
 		}
@@ -101,13 +106,14 @@ func (e *effects) setUp(in Input) error {
 		err := json.Unmarshal(e.settings, &s)
 		if err == nil && s.ToolsApart {
 			var there settings
-			if err := workflow.ExecuteActivity(placeActivity.on(e.ctx, e.runs.ToolQueue, 0), placeActivity.name).Get(e.ctx, &there); err != nil {
+			if err := workflow.ExecuteActivity(placeActivity.on(e.ctx, e.runs.ToolQueue, 0), placeActivity.name, e.copyName()).Get(e.ctx, &there); err != nil {
 				return err
 			}
 			s.join(there)
 			e.settings, err = json.Marshal(s)
 		}
 		if err == nil {
+			e.home = s.Copy
 			e.opts, err = s.options(e)
 		}
 		if err != nil {
@@ -204,6 +210,8 @@ type effects struct {
 	session  string
 	opts     agent.Options   // of the loop
 	settings json.RawMessage // they, nil in histories of the first version
+	home     *home           // nil: the run works in the workspace of its workers
+	part     bool            // of a plan, which has the copy
 	allow    tools.Effect
 	away     bool // the call that is prepared is made by a worker of ToolQueue
 	ids      int
@@ -228,6 +236,12 @@ func (e *effects) Append(_ context.Context, entry agent.Entry) error {
 	if e.leaving {
 		e.dropped = append(e.dropped, entry)
 		return nil
+	}
+	if e.home != nil && !e.part && entry.Kind() == agent.EntryEnd {
+		if err := e.leave(entry); err != nil {
+			return err
+		}
+		entry.Seq = e.last + 1
 	}
 	e.pending, e.last = append(e.pending, entry), entry.Seq
 	return nil
@@ -259,9 +273,14 @@ func (e *effects) Tool(_ context.Context, q agent.ToolRequest) (o tools.Outcome)
 		rule = readActivity
 	}
 	limit := cmp.Or(e.opts.Tools.Lookup(q.Name).Timeout, e.opts.ToolTimeout, 30*time.Second)
-	input := func() any { return toolInput{e.entries(), q} }
+	input := func() any { return toolInput{e.entries(), q, ""} }
 	var err error
-	if !e.away {
+	switch {
+	case e.home != nil:
+		input = func() any { return toolInput{e.entries(), q, e.home.Copy} }
+		err = e.do(rule, e.home.Queue, limit, &o, input)
+		e.checkCopy(err)
+	case !e.away:
 		err = e.do(rule, "", limit, &o, input)
 	}
 	if e.away || is(err, noTools) {
@@ -270,7 +289,7 @@ func (e *effects) Tool(_ context.Context, q agent.ToolRequest) (o tools.Outcome)
 	switch {
 	case err == nil:
 		return o
-	case errors.Is(err, context.Canceled), errors.Is(err, errNotDone), is(err, notRun, notRecorded, unread, noTools, refusal):
+	case errors.Is(err, context.Canceled), errors.Is(err, errNotDone), is(err, notRun, notRecorded, unread, noTools, noCopy, refusal), notStarted(err):
 		return tools.Outcome{Error: "the call was not run: " + err.Error()} // one that ran and was cancelled has an outcome
 	case q.Effect.OnlyReads():
 		return tools.Outcome{Error: "the call has no result: " + err.Error()}

@@ -70,7 +70,7 @@ mylm-cluster agent run "find out which test is slow, and why"`,
 			c.askCommand(), c.agentCommand(), c.workerCommand(), c.tailCommand(), c.approveCommand(), c.cancelCommand(), c.statsCommand(),
 			{Name: "list", Usage: "list sessions, the last changed first, plans with their tasks", Flags: join(databaseFlags(), limitFlag(20), jsonFlag()), Action: c.listSessions},
 			{Name: "show", Usage: "print a session, that of a plan with its tasks", ArgsUsage: "ID", Flags: join(databaseFlags(), jsonFlag()), Action: c.showSession},
-			c.memoryCommand(),
+			c.changesCommand(), c.memoryCommand(),
 			{Name: "migrate", Usage: "make the tables, or bring them to this version", Flags: databaseFlags(), Action: c.migrate},
 		},
 	}

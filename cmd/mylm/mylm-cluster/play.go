@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"mylm/agent"
+	"mylm/agent/durable/temporal"
 	"mylm/agent/plan"
 	"mylm/providers"
 	"mylm/tools"
@@ -54,7 +55,9 @@ func (p *player) play(e agent.Entry) (all []agent.Event) {
 			p.plan.Goal = x.Text
 		}
 	case agent.CustomEntry:
-		if p.plan != nil {
+		if x.Type == temporal.EntryChanges {
+			add(agent.Notice{Code: string(x.Type), Text: changesText(e)})
+		} else if p.plan != nil {
 			parts := p.playPlan(x, addTo)
 			return append(parts, all...)
 		}

@@ -93,6 +93,7 @@ func (c *cluster) showSession(ctx *cli.Context) error {
 		if err := journal.WriteMarkdown(&text, header, entries); err != nil {
 			return err
 		}
+		writeChanges(&text, entries)
 		tasks, err := tasksOf(ctx.Context, sessions, name)
 		if err != nil {
 			return err

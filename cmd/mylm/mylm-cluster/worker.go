@@ -20,6 +20,7 @@ import (
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
+	"mylm/tools"
 )
 
 func (c *cluster) workerCommand() *cli.Command {
@@ -30,14 +31,19 @@ calls that are under way have 25 s to end. Others go on elsewhere.
 
 All workers of a queue have the same version, model, tools and settings. What a run writes is
 in the workspace of the worker that does it: several workers of a queue share one, as a
-network file system has it. Models and tools may be on different machines: --takes models and
---takes tools. Then the workspace, its notes and the sandbox are those of the latter.`,
+network file system has it; with --copies each run works in a copy of its own instead, and
+mylm-cluster changes prints what it has changed. Models and tools may be on different
+machines: --takes models and --takes tools. Then the workspace, its notes and the sandbox are
+those of the latter.`,
 		UsageText: `mylm-cluster worker -m qwen3:8b --host http://gpu1:11434 --workspace ~/shop
 mylm-cluster worker -m qwen3:8b --tools none --health :8080
 mylm-cluster worker -m qwen3:8b --takes models             # where the models are
-mylm-cluster worker --takes tools --workspace /srv/shop    # where the files are`,
+mylm-cluster worker --takes tools --workspace /srv/shop    # where the files are
+mylm-cluster worker --workspace /srv/shop --copies /var/lib/mylm/copies`,
 		Flags: join(append(temporalFlags(), config.Flags(workerSettings()...)...), cmdline.Group(ofCluster,
 			&cli.StringFlag{Name: "takes", EnvVars: []string{"MYLM_TAKES"}, Usage: "take `WHAT`: models (runs and their model calls), tools (calls of tools), or all", Value: takesAll},
+			&cli.StringFlag{Name: "copies", EnvVars: []string{"MYLM_COPIES"}, Usage: "have each run work in a copy of the workspace, below `DIRECTORY` on this machine, which only this worker uses"},
+			cmdline.Int(&cli.IntFlag{Name: "copy-limit", EnvVars: []string{"MYLM_COPY_LIMIT"}, Usage: "maximum size of the workspace in `MB` for --copies", Value: 1024}, 1, 1<<20),
 			&cli.StringFlag{Name: "health", Usage: "answer GET /healthz (it works) and /readyz (so do database, Temporal and model) on `ADDR`, such as :8080"},
 		)...),
 		Action: c.work,
@@ -71,6 +77,9 @@ func (c *cluster) work(ctx *cli.Context) error {
 	case takesAll, takesModels, takesTools:
 	default:
 		return failure.Usage("--takes %s: it must be models, tools or all", term.Echoed(takes))
+	}
+	if ctx.String("copies") != "" && ctx.String("takes") == takesModels {
+		return failure.Usage("--takes models contradicts --copies: those that take tools have the workspace")
 	}
 	loaded, err := settings(ctx)
 	if err != nil {
@@ -107,12 +116,21 @@ func (c *cluster) workFor(ctx *cli.Context, l *link, loaded *config.Config) erro
 		return err
 	}
 	runs.Tools, runs.Ended, runs.ToolQueue = made.Tools, made.Ended, toolQueue(l.queue)
+	copied, err := openCopies(ctx, loaded, made, c.screen.Say)
+	if err != nil {
+		return err
+	}
+	if copied != nil {
+		defer copied.Close()
+		runs.Copies, runs.CopyQueue = copied, copyQueue(l.queue, copied.ID())
+		go c.sweep(ctx.Context, l, copied)
+	}
 	health := &health{link: l, made: made}
 	if err := health.listen(ctx); err != nil {
 		return err
 	}
 	defer health.close()
-	settings := digest(loaded, made.Model.Name, takes)
+	settings := digest(loaded, made.Model.Name, takes, copied != nil)
 	if err := c.checkSettings(ctx.Context, l, settings); err != nil {
 		return err
 	}
@@ -135,6 +153,9 @@ func (c *cluster) workFor(ctx *cli.Context, l *link, loaded *config.Config) erro
 	case err = <-fatal:
 	case <-ctx.Done():
 		c.screen.Say("mylm-cluster: stopping, when the calls that are under way have ended")
+		if n := copied.Count(); n > 0 {
+			c.screen.Say(fmt.Sprintf("mylm-cluster: the copies of %s are here: start this worker again within 5 minutes, or a run ends when it calls a tool", tools.Count(n, "run")))
+		}
 	}
 	health.works.Store(false)
 	return err
@@ -148,6 +169,11 @@ func startWorkers(l *link, runs *temporal.Runs, takes string, o worker.Options) 
 		of.DisableWorkflowWorker = true
 		all = append(all, worker.New(l.Client, toolQueue(l.queue), of))
 		runs.RegisterTools(all[0])
+		if runs.Copies != nil {
+			own := worker.New(l.Client, runs.CopyQueue, of)
+			all = append(all, own)
+			runs.RegisterCopies(own)
+		}
 	}
 	if takes != takesTools {
 		w := worker.New(l.Client, l.queue, o)
@@ -186,10 +212,13 @@ func worksOn(takes, queue, model, workspace string) string {
 // digest is of the settings by which a run is done, behind what the worker takes: two of the
 // same kind that have another do it differently. Where a model is reached is no such setting,
 // and which it is is.
-func digest(c *config.Config, model, takes string) string {
+func digest(c *config.Config, model, takes string, copies bool) string {
 	held := config.Held(c.Settings, workerSettings()...)
 	delete(held, "host")
 	held["model"], held["workspace"], held["deny"] = model, c.Workspace, fmt.Sprint(config.Deny.Of(c.Settings))
+	if copies {
+		held["copies"] = "true"
+	}
 	if takes == takesModels {
 		delete(held, "workspace") // nothing is done in it
 	}

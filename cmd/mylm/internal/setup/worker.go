@@ -30,6 +30,16 @@ type Worker struct {
 	Tools func(*agent.Session) ([]*tools.Tool, error)
 	// Ended keeps what a run leaves; nil: nothing is kept.
 	Ended func(context.Context, *agent.Session, agent.Result) error
+
+	request Request
+}
+
+// ToolsIn are the tools as they work in a copy of the workspace.
+func (w *Worker) ToolsIn(dir string) (*tools.Registry, error) {
+	r, c := w.request, *w.request.Config
+	c.Workspace, c.Project, r.Config = dir, dir, &c
+	in := &Worker{Tools: w.Tools}
+	return in.restrict(&Setup{Request: r})
 }
 
 // NewWorker opens the model that the settings name, and makes sure that it is there. It
@@ -52,7 +62,8 @@ func NewWorker(ctx context.Context, c *config.Config, n Notify, store *memory.St
 			return nil, f
 		}
 	}
-	w, s := &Worker{Model: model}, &Setup{Request: Request{Config: c, Notify: n}}
+	s := &Setup{Request: Request{Config: c, Notify: n}}
+	w := &Worker{Model: model, request: s.Request}
 	kept := NewMemory(c, n)
 	remembering := remember.New(store, c.Project)
 	remembering.NoSave = kept.NoSave
