@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -108,20 +111,48 @@ func (l *link) asks(ctx context.Context, id string) (of, task string, q *agent.A
 	if errors.Is(err, journal.ErrNotFound) { // it has not begun
 		err = nil
 	}
-	var missing *serviceerror.NotFound
+	tasks = slices.DeleteFunc(tasks, func(t plan.Task) bool { return t.Status != plan.InProgress })
+	var runs []string
 	for _, t := range tasks {
-		if t.Status != plan.InProgress {
-			continue
-		}
-		q, err = l.waiting(ctx, t.Session())
-		if errors.As(err, &missing) { // nor has this
-			err = nil
-		}
-		if q != nil || err != nil {
-			return t.Session(), t.ID, q, err
+		runs = append(runs, t.Session())
+	}
+	for i, said := range l.askAll(ctx, runs) {
+		var missing *serviceerror.NotFound
+		switch {
+		case said.q != nil:
+			return runs[i], tasks[i].ID, said.q, nil
+		case !errors.As(said.err, &missing): // nor has this
+			err = cmp.Or(err, said.err)
 		}
 	}
 	return id, "", nil, err
+}
+
+// said is what a run says when it is asked whether a call waits.
+type said struct {
+	q   *agent.ApprovalRequest
+	err error
+}
+
+// askAll asks runs at once, and yields what they say in their order, each as it comes.
+func (l *link) askAll(ctx context.Context, runs []string) iter.Seq2[int, said] {
+	return func(yield func(int, said) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		all := make([]chan said, len(runs))
+		for i, id := range runs {
+			all[i] = make(chan said, 1)
+			go func() {
+				q, err := l.waiting(ctx, id)
+				all[i] <- said{q, err}
+			}()
+		}
+		for i := range all {
+			if !yield(i, <-all[i]) {
+				return
+			}
+		}
+	}
 }
 
 // waits is called when a call waits: it asks the person who has started the run, or says how

@@ -4,16 +4,21 @@ import (
 	"context"
 	"net"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"mylm/agent"
 	"mylm/agent/durable/pgtest"
 )
 
@@ -45,6 +50,10 @@ func (*frontend) DescribeWorkflowExecution(context.Context, *workflowservice.Des
 
 // serve answers as a frontend on loopback.
 func (f *frontend) serve(t *testing.T, with ...grpc.ServerOption) string {
+	return serveFrontend(t, f, with...)
+}
+
+func serveFrontend(t *testing.T, f workflowservice.WorkflowServiceServer, with ...grpc.ServerOption) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -119,6 +128,45 @@ func TestFaultsSayWhatToDo(t *testing.T) {
 			t.Error(out)
 		}
 	})
+}
+
+// together is a frontend that answers queries only when so many are asked at once.
+type together struct {
+	frontend
+	asked sync.WaitGroup
+}
+
+func (f *together) QueryWorkflow(_ context.Context, r *workflowservice.QueryWorkflowRequest) (*workflowservice.QueryWorkflowResponse, error) {
+	f.asked.Done()
+	f.asked.Wait()
+	if id := r.Execution.WorkflowId; id != "default/b" {
+		return nil, serviceerror.ToStatus(serviceerror.NewNotFound(id)).Err()
+	}
+	payloads, err := converter.GetDefaultDataConverter().ToPayloads(agent.ApprovalRequest{Call: "of b"})
+	return &workflowservice.QueryWorkflowResponse{QueryResult: payloads}, err
+}
+
+// The tasks of a plan are asked at once whether their calls wait: where no worker answers, each
+// question takes its time.
+func TestAskAll(t *testing.T) {
+	f := &together{}
+	f.asked.Add(3)
+	c, err := client.DialContext(t.Context(), client.Options{HostPort: serveFrontend(t, f)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	l := &link{Client: c, tenant: defaultTenant}
+	var order []int
+	for i, said := range l.askAll(t.Context(), []string{"a", "b", "c"}) {
+		order = append(order, i)
+		if (said.q != nil) != (i == 1) || said.q != nil && said.q.Call != "of b" {
+			t.Errorf("%d: %+v, %v", i, said.q, said.err)
+		}
+	}
+	if !slices.Equal(order, []int{0, 1, 2}) {
+		t.Error(order)
+	}
 }
 
 // The queue of a tenant is its own, and that of nobody else.

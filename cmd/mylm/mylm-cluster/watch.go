@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -92,17 +93,20 @@ func (w *watch) ask(ctx context.Context) error {
 	if w.canceled {
 		return nil
 	}
-	for _, p := range w.player.waits() {
-		if !p.mayWait() || p.told == p.last.Seq || time.Since(p.looked) < late {
-			continue
-		}
-		p.looked = time.Now()
-		q, err := w.waiting(ctx, p.result.Session)
-		if err != nil || q == nil {
+	all := slices.DeleteFunc(w.player.waits(), func(p *player) bool {
+		return !p.mayWait() || p.told == p.last.Seq || time.Since(p.looked) < late
+	})
+	var runs []string
+	for _, p := range all {
+		runs, p.looked = append(runs, p.result.Session), time.Now()
+	}
+	for i, said := range w.askAll(ctx, runs) {
+		p := all[i]
+		if said.err != nil || said.q == nil {
 			continue // it may wait for a worker
 		}
 		p.told = p.last.Seq
-		if err := w.waits(ctx, p, q); err != nil {
+		if err := w.waits(ctx, p, said.q); err != nil {
 			return err
 		}
 	}
