@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -207,7 +208,7 @@ func WriteMarkdown(w io.Writer, h Header, entries []agent.Entry) error {
 			if compacting { // it answers nothing
 				continue
 			}
-			if p.StopReason == agent.StopInterrupted { // by whom it was is no more than that
+			if p.Error == context.Canceled.Error() { // which says no more than that it was interrupted
 				p.Error = ""
 			}
 			section(&b, "End: "+string(p.StopReason), p.Error)

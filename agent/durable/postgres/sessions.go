@@ -137,6 +137,22 @@ func (s *Sessions) After(ctx context.Context, id string, seq int) (entries []age
 	return entries, err
 }
 
+// End returns the end of the last run in a session, none if that is under way.
+func (s *Sessions) End(ctx context.Context, id string) (end agent.EndEntry, err error) {
+	err = s.within(ctx, id, func(tx pgx.Tx) error {
+		var last int
+		if err := tx.QueryRow(ctx, "SELECT last FROM sessions WHERE id = $1", id).Scan(&last); err != nil {
+			return err
+		}
+		entries, err := after(ctx, tx, id, last-1)
+		for _, e := range entries {
+			end, _ = e.Payload.(agent.EndEntry)
+		}
+		return err
+	})
+	return end, err
+}
+
 func after(ctx context.Context, tx pgx.Tx, id string, seq int) ([]agent.Entry, error) {
 	rows, err := tx.Query(ctx, "SELECT data::text FROM entries WHERE session = $1 AND seq > $2 ORDER BY seq", id, seq)
 	if err != nil {

@@ -261,3 +261,23 @@ func TestAppendRefuses(t *testing.T) {
 		t.Errorf("the session has %+v, %v", entries, err)
 	}
 }
+
+// The end of a session is that of its last run, and none while that is under way.
+func TestEnd(t *testing.T) {
+	s := sessions(t, open(t, migrated(t)), "a")
+	for i, p := range []agent.EntryPayload{agent.RunEntry{}, agent.EndEntry{StopReason: agent.StopInterrupted, Error: "by somebody"}, agent.RunEntry{}} {
+		if err := s.Append(t.Context(), agent.Entry{Session: "s", Seq: i + 1, Time: time.Now(), Payload: p}); err != nil {
+			t.Fatal(err)
+		}
+		want := ""
+		if i == 1 {
+			want = "by somebody"
+		}
+		if end, err := s.End(t.Context(), "s"); err != nil || end.Error != want {
+			t.Errorf("after %d entries: %+v, %v", i+1, end, err)
+		}
+	}
+	if _, err := s.End(t.Context(), "nosuch"); !errors.Is(err, journal.ErrNotFound) {
+		t.Error(err)
+	}
+}

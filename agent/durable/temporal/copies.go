@@ -156,7 +156,9 @@ func (r *Runs) leave(ctx context.Context, in leaving) (changed bool, err error) 
 	if err != nil {
 		return false, err
 	}
-	if changed = len(s.Entries()) > in.Through; !changed { // else an attempt before has appended it
+	if all := s.Entries(); len(all) > in.Through { // an attempt before has appended it, or a workflow that was reset
+		changed = all[in.Through].Kind() == EntryChanges
+	} else {
 		args, err := r.Copies.Changes(ctx, in.Copy)
 		switch {
 		case ctx.Err() != nil:

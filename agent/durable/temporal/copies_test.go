@@ -3,7 +3,7 @@ package temporal_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
+	"iter"
 	"strings"
 	"sync"
 	"testing"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/mock"
 	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	sdk "go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
@@ -20,6 +21,7 @@ import (
 	"mylm/agent/durable/temporal"
 	"mylm/agent/plan"
 	"mylm/prompts"
+	"mylm/providers"
 	"mylm/providers/scripted"
 	"mylm/tools"
 )
@@ -95,18 +97,40 @@ func (c *copies) Remove(name string) error {
 	return nil
 }
 
-// permanent is an error that stays.
-type permanent struct{ error }
-
-func (permanent) Permanent() bool { return true }
-
 // inCopies has the runs of a bench work in copies.
 func (b *bench) inCopies(t *testing.T) *copies {
 	all := &copies{}
 	b.runs.ToolQueue, b.runs.CopyQueue, b.runs.Copies = "agents/tools", "agents/copies", all
-	b.runs.RegisterTools(b)
-	b.runs.RegisterCopies(b)
+	once := registry{b, map[string]bool{"mylm.tool": true}}
+	b.runs.RegisterTools(once)
+	b.runs.RegisterCopies(once)
 	return all
+}
+
+// registry is a bench that takes what it does not have.
+type registry struct {
+	*bench
+	has map[string]bool
+}
+
+func (r registry) RegisterActivityWithOptions(a any, o activity.RegisterOptions) {
+	if !r.has[o.Name] {
+		r.has[o.Name] = true
+		r.bench.RegisterActivityWithOptions(a, o)
+	}
+}
+
+// losing is a model that loses the copies of its run.
+type losing struct {
+	providers.Model
+	all *copies
+}
+
+func (m *losing) Generate(ctx context.Context, r providers.Request) iter.Seq2[providers.Chunk, error] {
+	for _, name := range m.all.names() {
+		_ = m.all.Remove(name)
+	}
+	return m.Model.Generate(ctx, r)
 }
 
 // changed is what the entry before the end of a session says of its copy.
@@ -161,25 +185,20 @@ func TestCopiesEnd(t *testing.T) {
 func TestCopyGone(t *testing.T) {
 	late := sdk.NewTimeoutError(enums.TIMEOUT_TYPE_SCHEDULE_TO_START, nil)
 	for name, tt := range map[string]struct {
-		lose func(b *bench, all *copies)
+		lose func(b *bench, m *losing)
 		want string
 	}{
-		"the copy": {func(b *bench, all *copies) {
-			b.OnActivity("mylm.model", mock.Anything, mock.Anything).Run(func(mock.Arguments) { all.Remove(all.names()[0]) }).
-				Return(map[string]any{"chunks": []map[string]any{{"Text": call("write", "b")}, {"Stop": "stop"}}}, nil).Once()
-		}, "is not there any more: "},
-		"the worker": {func(b *bench, _ *copies) {
-			b.OnActivity("mylm.look", mock.Anything, mock.Anything, mock.Anything, mock.Anything).Return(nil, late)
-			b.OnActivity("mylm.leave", mock.Anything, mock.Anything).Return(false, late)
-		}, "has taken no call for 5m0s"},
-		"the worker, after it was asked": {func(b *bench, _ *copies) {
+		"the copy": {func(b *bench, m *losing) { m.all = b.runs.Copies.(*copies) }, "is not there any more: "},
+		"the worker": {func(b *bench, _ *losing) {
 			b.OnActivity("mylm.tool", mock.Anything, mock.Anything).Return(tools.Outcome{}, late)
 			b.OnActivity("mylm.leave", mock.Anything, mock.Anything).Return(false, late)
 		}, "has taken no call for 5m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, agent.Options{Model: scripted.Say(call("write", "b"), "and on")})
-			tt.lose(b, b.inCopies(t))
+			m := &losing{Model: scripted.Say(call("write", "b"), "and on"), all: &copies{}}
+			b := newBench(t, agent.Options{Model: m})
+			b.inCopies(t)
+			tt.lose(b, m)
 			out := b.run(t, temporal.Input{Prompt: "go", Allow: tools.Writes})
 			text := b.store.text(t, "s")
 			if out.StopReason != agent.StopInternal || !strings.Contains(out.Error, tt.want) || strings.Contains(text, "and on") || strings.Contains(text, "unknown=true") {
@@ -195,9 +214,9 @@ func TestCopyGone(t *testing.T) {
 // A workspace that cannot be copied anywhere is no reason to wait.
 func TestNoCopy(t *testing.T) {
 	b := newBench(t, agent.Options{Model: scripted.Say("done")})
-	b.inCopies(t).wrong = permanent{errors.New("it is too large")}
+	b.inCopies(t).wrong = permanent{}
 	b.ExecuteWorkflow(temporal.WorkflowName, temporal.Input{Session: "s", Prompt: "go"})
-	if err := b.GetWorkflowError(); err == nil || !strings.Contains(err.Error(), "it is too large") {
+	if err := b.GetWorkflowError(); err == nil || !strings.Contains(err.Error(), "the schema is older") {
 		t.Error(err)
 	}
 }

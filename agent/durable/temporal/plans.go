@@ -183,7 +183,7 @@ func (p *parts) NewID() string {
 func (p *parts) Run(ctx context.Context, of plan.Run) (result agent.Result, reply string, stopped bool) {
 	out, err := p.child(p.in(ctx), of)
 	if p.ctx.Err() != nil {
-		p.cancel(context.Canceled)
+		p.interrupt()
 	}
 	var cancelled *sdk.CanceledError
 	if errors.As(err, &cancelled) {
@@ -199,8 +199,15 @@ func (p *parts) Run(ctx context.Context, of plan.Run) (result agent.Result, repl
 		err = cmp.Or(err, errors.New("the run of a plan's task ended without a report"))
 		result = agent.Result{Status: agent.Failed, StopReason: agent.StopInternal, Err: err}
 	}
+	if p.ctx.Err() != nil && result.StopReason == agent.StopInterrupted {
+		result.Err = context.Cause(ctx) // whose it was
+	}
 	if cancelled != nil && p.in(ctx).Err() == nil {
-		result.Err = fmt.Errorf("the run %s%s, a part of the plan, was cancelled", p.prefix, of.Session)
+		text := fmt.Sprintf("the run %s%s, a part of the plan, was cancelled", p.prefix, of.Session)
+		if why := out.Error; why != "" && why != context.Canceled.Error() {
+			text += ": " + why
+		}
+		result.Err = interruption(text)
 	}
 	return result, reply, stopped
 }

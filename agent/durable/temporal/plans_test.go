@@ -216,8 +216,15 @@ func TestPlanOnly(t *testing.T) {
 // A plan that is cancelled cancels its tasks, and records its end.
 func TestPlanCancelled(t *testing.T) {
 	b := newBench(t, agent.Options{Model: &planner{tasks: threeTasks}})
-	b.RegisterDelayedCallback(b.CancelWorkflow, time.Hour)
+	b.RegisterDelayedCallback(func() {
+		b.SignalWorkflow(temporal.SignalCancel, "cancelled by somebody")
+		b.CancelWorkflow()
+	}, time.Hour)
 	b.ExecuteWorkflow(temporal.PlanName, temporal.PlanInput{Session: "p", Goal: "all", Options: plan.Options{Workers: 2}}) // write b waits for a decision
+	entries := b.store.sessions["p"]
+	if end, _ := entries[len(entries)-1].Payload.(agent.EndEntry); end.Error != "cancelled by somebody" {
+		t.Errorf("%+v", end)
+	}
 	if err := b.GetWorkflowError(); err == nil || !strings.HasSuffix(b.store.text(t, "p"), "end interrupted\n") {
 		t.Errorf("%v\n%s", err, b.store.text(t, "p"))
 	}
@@ -302,11 +309,14 @@ func TestPlanTaskCancelled(t *testing.T) {
 	var cancelled string
 	b.waitingLater(func(id string, _ *agent.ApprovalRequest) {
 		cancelled = id
+		if err := b.SignalWorkflowByID(id, temporal.SignalCancel, "by somebody"); err != nil {
+			t.Error(err)
+		}
 		b.CancelWorkflowByID(id, "")
 	})
 	b.ExecuteWorkflow(temporal.PlanName, temporal.PlanInput{Session: "p", Goal: "all", Options: plan.Options{Workers: 2}})
 	var out temporal.Output
-	if err := b.GetWorkflowResult(&out); err != nil || out.StopReason != agent.StopInterrupted || out.Error != "the run "+cancelled+", a part of the plan, was cancelled" {
+	if err := b.GetWorkflowResult(&out); err != nil || out.StopReason != agent.StopInterrupted || out.Error != "the run "+cancelled+", a part of the plan, was cancelled: by somebody" {
 		t.Errorf("%+v, %v", out, err)
 	}
 	if out.Turns != len(m.asked) {

@@ -22,6 +22,7 @@ const (
 	WorkflowName = "mylm.run"     // takes an Input, returns an Output
 	UpdateDecide = "mylm.decide"  // takes a Decision; refused if its call does not wait
 	QueryWaiting = "mylm.waiting" // returns the *agent.ApprovalRequest that waits, or null
+	SignalCancel = "mylm.cancel"  // before a cancellation: who cancels and why, in a line that becomes the error of the end
 )
 
 // Store keeps sessions where every worker finds them. Append of an entry whose number

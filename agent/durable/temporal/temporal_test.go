@@ -342,10 +342,17 @@ func TestCancel(t *testing.T) {
 	})
 	t.Run("decision", func(t *testing.T) {
 		b := newBench(t, agent.Options{Model: scripted.Say(call("write", "x"))})
-		b.RegisterDelayedCallback(b.CancelWorkflow, time.Hour)
+		b.RegisterDelayedCallback(func() {
+			b.SignalWorkflow(temporal.SignalCancel, "cancelled by somebody")
+			b.CancelWorkflow()
+		}, time.Hour)
 		b.ExecuteWorkflow(temporal.WorkflowName, temporal.Input{Session: "s", Prompt: "go"})
 		if text := b.store.text(t, "s"); !strings.HasSuffix(text, "end interrupted\n") || len(b.ran) > 0 {
 			t.Error(text)
+		}
+		all := b.store.sessions["s"]
+		if end, _ := all[len(all)-1].Payload.(agent.EndEntry); end.Error != "cancelled by somebody" {
+			t.Errorf("%+v", end)
 		}
 	})
 }

@@ -84,12 +84,27 @@ func is(err error, types ...string) bool {
 	return false
 }
 
+// interrupt cancels the run as the workflow was.
+func (e *effects) interrupt() {
+	var said string
+	if workflow.GetSignalChannel(e.ctx, SignalCancel).ReceiveAsync(&said) && said != "" {
+		e.cancel(interruption(said))
+	}
+	e.cancel(context.Canceled) // the first cause counts
+}
+
+// interruption is a cancellation of which it is known whose it was.
+type interruption string
+
+func (i interruption) Error() string { return string(i) }
+func (interruption) Unwrap() error   { return context.Canceled }
+
 // checked cancels the run if the workflow was cancelled.
 func (e *effects) checked(err error) error {
 	if e.ctx.Err() == nil {
 		return err
 	}
-	e.cancel(context.Canceled)
+	e.interrupt()
 	if sdk.IsCanceledError(err) {
 		return context.Canceled
 	}

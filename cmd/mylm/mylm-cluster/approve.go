@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -263,7 +264,9 @@ func (l *link) unanswered(ctx, limited context.Context, err error) error {
 
 func (c *cluster) cancelCommand() *cli.Command {
 	return &cli.Command{
-		Name: "cancel", Usage: "cancel the run of a session", ArgsUsage: "ID", Flags: temporalFlags(),
+		Name: "cancel", Usage: "cancel the run of a session", ArgsUsage: "ID",
+		Flags: join(temporalFlags(), cmdline.Group(ofRun,
+			&cli.StringFlag{Name: "reason", Usage: "`WHY`, which is recorded with the end of the run, as is who cancels it"})...),
 		Description: "A model call ends within 10 s, a tool is stopped and waited for, and the end is recorded.",
 		Action:      func(ctx *cli.Context) error { return c.withRun(ctx, c.cancel) },
 	}
@@ -280,9 +283,33 @@ func (c *cluster) cancel(ctx *cli.Context, l *link, id string) error {
 		c.screen.Say(fmt.Sprintf("the run of %s is over (%s)", id, status))
 		return nil
 	}
-	if err := l.CancelWorkflow(ctx.Context, l.workflow(id), ""); err != nil {
+	if err := l.cancel(ctx.Context, id, ctx.String("reason")); err != nil {
 		return err
 	}
 	c.screen.Say("cancelling; mylm-cluster tail " + id + " shows the end")
 	return nil
+}
+
+// cancel cancels the run of a session, and has its end say who did and why.
+func (l *link) cancel(ctx context.Context, id, reason string) error {
+	by := cmp.Or(os.Getenv("USER"), os.Getenv("USERNAME"), "somebody")
+	if host, err := os.Hostname(); err == nil {
+		by += "@" + host
+	}
+	text := "cancelled by " + by
+	if reason = strings.TrimSpace(reason); reason != "" {
+		text += ": " + reason
+	}
+	if err := l.SignalWorkflow(ctx, l.workflow(id), "", temporal.SignalCancel, term.OneLine(term.Printable(text), 500)); err != nil {
+		return err
+	}
+	return l.CancelWorkflow(ctx, l.workflow(id), "")
+}
+
+// whose is who interrupted a run, and why, as its end says; "" if that is not known.
+func whose(stop agent.StopReason, said string) string {
+	if stop != agent.StopInterrupted || said == context.Canceled.Error() {
+		return ""
+	}
+	return said
 }

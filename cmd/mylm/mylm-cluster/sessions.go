@@ -47,6 +47,13 @@ func (c *cluster) listSessions(ctx *cli.Context) error {
 					c.screen.Say("mylm-cluster: the tasks of " + i.ID + " cannot be read: " + term.OneLine(err.Error(), 300))
 				}
 			}
+			if i.State == string(agent.StopInterrupted) {
+				end, err := sessions.End(ctx.Context, i.ID)
+				if err != nil {
+					return err
+				}
+				row.Reason = whose(end.StopReason, end.Error)
+			}
 			rows = append(rows, row)
 		}
 		if ctx.Bool("json") {
@@ -55,6 +62,9 @@ func (c *cluster) listSessions(ctx *cli.Context) error {
 		for _, i := range rows {
 			title := term.OneLine(term.Printable(i.Title), 200)
 			c.screen.Answer(fmt.Sprintf("%s  %s  %s  %s\n", i.ID, i.Changed.Local().Format("2006-01-02 15:04"), i.State, title))
+			if i.Reason != "" {
+				c.screen.Answer("  " + term.OneLine(term.Printable(i.Reason), 200) + "\n")
+			}
 			for _, t := range i.Tasks {
 				c.screen.Answer(fmt.Sprintf("  %-13s  %s\n", t.Session(), sink.TaskRow(t)))
 			}
@@ -66,7 +76,8 @@ func (c *cluster) listSessions(ctx *cli.Context) error {
 // listed is a session as list --json prints it.
 type listed struct {
 	journal.Info
-	Tasks []plan.Task `json:"tasks,omitempty"` // of a plan
+	Tasks  []plan.Task `json:"tasks,omitempty"`  // of a plan
+	Reason string      `json:"reason,omitempty"` // who interrupted the run, and why
 }
 
 func (c *cluster) showSession(ctx *cli.Context) error {

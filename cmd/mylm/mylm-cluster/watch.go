@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -156,7 +157,7 @@ func (w *watch) interrupted(ctx context.Context, err error) (context.Context, er
 	w.canceled = true
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelWithin)
 	context.AfterFunc(ctx, stop)
-	if err := w.CancelWorkflow(ctx, w.workflow(w.record.id), ""); err != nil {
+	if err := w.cancel(ctx, w.record.id, ""); err != nil {
 		return ctx, fmt.Errorf("the run could not be cancelled, and goes on: %w", err)
 	}
 	return ctx, nil
@@ -263,7 +264,7 @@ func (c *cluster) show(ctx *cli.Context, w *watch) error {
 		o.Failure = w.left(explained(ctx.Context, err))
 	case result != nil:
 		if f := failure.Ended(*result); f != nil {
-			o.Failure = adapted(f, *result, w.record.id)
+			o.Failure = w.adapted(f, *result)
 		}
 	}
 	if result != nil && w.out.Unkept != "" { // the workflow has ended
@@ -303,8 +304,13 @@ func (w *watch) left(f *failure.Error) *failure.Error {
 var moreWith = map[string]string{"plan.MaxTurns": "--max-turns", "plan.MaxIterations": "--max-iterations"}
 
 // adapted is a failure with hints that hold here: flags of a run are those of its worker.
-func adapted(f *failure.Error, r agent.Result, id string) *failure.Error {
+func (w *watch) adapted(f *failure.Error, r agent.Result) *failure.Error {
+	id := w.record.id
 	switch {
+	case r.StopReason == agent.StopInterrupted:
+		if r.Err != nil && !w.canceled {
+			f.Err = errors.New(cmp.Or(whose(r.StopReason, r.Err.Error()), f.Err.Error()))
+		}
 	case r.StopReason == agent.StopDenied:
 		f.Hint = "mylm-cluster show " + id + " shows the call. --yes allows every call of a run."
 	case strings.HasSuffix(f.Hint, "mylm resume"): // a plan, which is not resumed here
