@@ -20,6 +20,7 @@ const (
 	EntryStep    agent.EntryKind = "step"    // a task was taken up, or ended: a Progress, in Args
 	EntryTask    agent.EntryKind = "task"    // an entry of the session of the task Name, in Args
 	EntryConsult agent.EntryKind = "consult" // an entry of the session in which the model was asked about the plan, or about the task Name, in Args; Purpose is the template that it was asked with
+	EntryEvent   agent.EntryKind = "event"   // an event of a plan with a Runner that no other entry tells, in Args: a Recovery of the task Name, or a notice; Purpose is its type
 	EntryRead    agent.EntryKind = "read"    // how the last reply in the session Call was interpreted, in Args; or why it could not be read, in Error
 )
 
@@ -89,6 +90,13 @@ func (r *run) recordJSON(ctx context.Context, kind agent.EntryKind, v any) error
 		return &planEnd{agent.StopInternal, err}
 	}
 	return r.record(ctx, agent.CustomEntry{Type: kind, Args: b})
+}
+
+// recordEvent records an event that no other entry tells. It is not worth ending a plan for.
+func (r *run) recordEvent(ev agent.Event) {
+	if b, err := json.Marshal(ev.Payload); err == nil {
+		_ = r.write(context.Background(), 0, agent.CustomEntry{Type: EntryEvent, Name: ev.Task, Purpose: agent.Purpose(ev.Payload.Type()), Args: b})
+	}
 }
 
 // recordRead records the interpretation of the last reply of a question's session.

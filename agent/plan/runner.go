@@ -11,7 +11,8 @@ import (
 // planner is then deterministic: it starts no goroutine, reads no clock, makes up no ids,
 // and can be run again from what these functions returned. Each run has a session of its
 // own, which the task names in its metadata as "session" and which the plan's has no entries
-// of. Of the events only an End and an agent.FinalResponse are yielded.
+// of. Of the events only an End and an agent.FinalResponse are yielded; a Recovery or a notice
+// is an entry.
 // Options.AskUser, Agree and Explore do not work here, and neither does Resume.
 type Runner interface {
 	// Go starts f and returns. Of the functions that it started, and its caller, one at a time
@@ -86,6 +87,8 @@ func (r *run) deliver(ev agent.Event) {
 	switch ev.Payload.(type) {
 	case End, agent.FinalResponse: // of the plan: those of tasks are in their sessions
 		r.last = append(r.last, ev)
+	case Recovery, agent.Notice:
+		r.recordEvent(ev)
 	}
 }
 

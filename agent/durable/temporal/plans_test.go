@@ -126,6 +126,9 @@ func TestPlanRecovers(t *testing.T) {
 	if err := b.GetWorkflowResult(&out); err != nil || out.StopReason != agent.StopIncomplete || out.Limit == nil {
 		t.Fatalf("%+v, %v\n%s", out, err, b.store.text(t, "p"))
 	}
+	if text := b.store.text(t, "p"); strings.Count(text, "event\n") < 4 { // three replies that were no plan, and a further attempt
+		t.Error(text)
+	}
 	again := 0
 	for _, prompt := range m.asked {
 		if strings.Contains(prompt, "max_turns") {

@@ -55,6 +55,17 @@ func (p *player) playPlan(c agent.CustomEntry, add func(task string, payload age
 		if s, ok := read[plan.Progress](c); ok {
 			p.step(s, add)
 		}
+	case plan.EntryEvent:
+		switch string(c.Purpose) {
+		case plan.Recovery{}.Type():
+			if ev, ok := read[plan.Recovery](c); ok {
+				add(c.Name, ev)
+			}
+		case agent.Notice{}.Type():
+			if ev, ok := read[agent.Notice](c); ok {
+				add(c.Name, ev)
+			}
+		}
 	case plan.EntryRead:
 		if c.Error == "" {
 			p.seen(c, add)

@@ -102,3 +102,23 @@ func TestPlayPlan(t *testing.T) {
 		})
 	}
 }
+
+// What only a plan on many machines records of what happened are its events again.
+func TestPlayEvents(t *testing.T) {
+	want := []agent.Event{
+		{Payload: agent.Notice{Code: plan.NoticeUnreadable, Text: "no plan was made"}},
+		{Task: "t1", Payload: plan.Recovery{ID: "t1", Step: plan.StepAgain, Reason: "it failed"}},
+	}
+	p := &player{}
+	p.play(agent.Entry{Payload: agent.RunEntry{Name: plan.RunName}})
+	for _, ev := range want {
+		args, err := json.Marshal(ev.Payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := p.play(agent.Entry{Payload: agent.CustomEntry{Type: plan.EntryEvent, Name: ev.Task, Purpose: agent.Purpose(ev.Payload.Type()), Args: args}})
+		if len(got) != 1 || got[0].Task != ev.Task || got[0].Payload != ev.Payload {
+			t.Errorf("%+v", got)
+		}
+	}
+}

@@ -80,8 +80,12 @@ func (r *record) before(ctx context.Context, e agent.Entry) (all []agent.Entry, 
 		if begins && id != "" && r.open[s.Task.ID] == nil {
 			r.open[s.Task.ID] = &part{id: id, task: s.Task.ID}
 		}
-	case plan.EntryRead:
+	case plan.EntryEvent:
 		if was := r.open[c.Name]; was != nil { // it is about what that came to
+			return r.rest(ctx, was)
+		}
+	case plan.EntryRead:
+		if was := r.open[c.Name]; was != nil { // so is this
 			if all, err = r.rest(ctx, was); err != nil {
 				return all, err
 			}
