@@ -74,6 +74,11 @@ func (p *player) playPlan(c agent.CustomEntry, add func(task string, payload age
 	return nil
 }
 
+// onlyMade reports whether nothing was to be done yet of a plan that has ended.
+func (v *played) onlyMade() bool {
+	return v.StopReason == agent.StopComplete && v.Iteration == 0 && len(v.Tasks) > 0
+}
+
 // read is what an entry has in its arguments.
 func read[T any](c agent.CustomEntry) (value T, ok bool) {
 	return value, json.Unmarshal(c.Args, &value) == nil

@@ -277,8 +277,8 @@ func (c *cluster) show(ctx *cli.Context, w *watch) error {
 	if err := shown.Close(o); err != nil && c.screen.Failed() == nil {
 		return err
 	}
-	if v := w.player.plan; o.Failure == nil && planOnly && v != nil {
-		form, _ := sink.Form(ctx)
+	form, _ := sink.Form(ctx)
+	if v := w.player.plan; o.Failure == nil && v != nil && (planOnly || form == sink.Text && v.onlyMade()) {
 		return plans.Print(c.screen, form, plan.Planned{Goal: v.Goal, Tasks: v.Tasks})
 	}
 	if o.Failure == nil {
