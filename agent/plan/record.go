@@ -145,6 +145,10 @@ type Saved struct {
 	Goal    string
 	Tasks   []Task  // as they stood at the end; none if the plan was not made yet, or not agreed to
 	Options Options // what is kept of them
+
+	// Left are the tasks for a plan that does what is left of this one, in a session of its own:
+	// those that are completed stay so, the others begin again. There are none if all are.
+	Left []Task
 }
 
 // Load returns the last plan that a session holds; ErrNoPlan if there is none.
@@ -153,7 +157,11 @@ func Load(s *agent.Session) (Saved, error) {
 	if err != nil {
 		return Saved{}, err
 	}
-	return Saved{l.goal, l.tasks, l.options}, nil
+	saved := Saved{Goal: l.goal, Tasks: l.tasks, Options: l.options}
+	if l.hasOpenTasks() {
+		saved.Left = l.pending()
+	}
+	return saved, nil
 }
 
 // Unfinished reports whether Planner.Resume would continue a session, and
@@ -290,9 +298,11 @@ func (l *loaded) pending() []Task {
 	tasks := slices.Clone(l.tasks)
 	for i := range tasks {
 		if t := &tasks[i]; t.Status != Completed {
+			*t = t.clone()
 			t.Status, t.Error = Pending, ""
-			delete(t.Metadata, deniedKey)
-			delete(t.Metadata, droppedKey)
+			for _, key := range []string{deniedKey, droppedKey, sessionKey} {
+				delete(t.Metadata, key)
+			}
 		}
 	}
 	return tasks

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"os"
 
 	"github.com/urfave/cli/v2"
 
+	"mylm/agent/durable/postgres"
 	"mylm/agent/durable/temporal"
 	"mylm/agent/plan"
 	"mylm/cmd/mylm/internal/cmdline"
@@ -27,12 +30,14 @@ asked on the terminal; without one it waits for mylm-cluster approve.`,
 		UsageText: `mylm-cluster agent run "list the files, then count the lines of README.md"
 mylm-cluster agent run --yes "fix the failing test"
 mylm-cluster agent run --plan-only --json "..." > plan.json # look at it, edit it
-mylm-cluster agent run --plan plan.json                     # and carry it out`,
+mylm-cluster agent run --plan plan.json                     # and carry it out
+mylm-cluster agent run --resume 4mvbhgq3zuyta               # do what is left of a plan`,
 		Flags: join(runFlags(), append(cmdline.Group(config.OfPlans,
 			&cli.BoolFlag{Name: "plan-only", Usage: "print the plan without carrying it out"},
 			&cli.StringFlag{Name: "plan", Usage: "carry out the plan in `FILE`, or on stdin if it is -, " +
 				"as --plan-only --json prints one"},
-			&cli.BoolFlag{Name: "no-plan", Usage: "do the goal as one task"}),
+			&cli.BoolFlag{Name: "no-plan", Usage: "do the goal as one task"},
+			&cli.StringFlag{Name: "resume", Usage: "do what is left of the plan in the session `ID`, as a plan of its own"}),
 			append(config.Flags(config.PlanTurns, config.MaxIterations),
 				plans.Progress("how many tasks of a plan run side by side, 4 at most")...)...)...),
 		Action: c.agentRun,
@@ -45,10 +50,18 @@ func (c *cluster) agentRun(ctx *cli.Context) error {
 		return err
 	}
 	in := temporal.PlanInput{Allow: allowed(ctx), PlanOnly: ctx.Bool("plan-only"), TaskTurns: ctx.Int("task-turns")}
+	words, path, before := ctx.Args().Slice(), ctx.String("plan"), ctx.String("resume")
+	if before != "" {
+		if len(words) > 0 || path != "" || ctx.Bool("no-plan") {
+			return failure.Usage("--resume contradicts a goal, --plan and --no-plan: the plan has its goal and its tasks")
+		}
+		if words, err = c.left(ctx, before, &in); err != nil {
+			return err
+		}
+	}
 	plans.Set(ctx, &in.Options)
-	in.Options.MaxTurns = config.PlanTurns.Or(loaded.Settings, 0)
-	in.Options.MaxIterations = config.MaxIterations.Or(loaded.Settings, 0)
-	words, path := ctx.Args().Slice(), ctx.String("plan")
+	in.Options.MaxTurns = config.PlanTurns.Or(loaded.Settings, in.Options.MaxTurns)
+	in.Options.MaxIterations = config.MaxIterations.Or(loaded.Settings, in.Options.MaxIterations)
 	switch {
 	case in.Options.NoPlan && (in.PlanOnly || path != ""):
 		return failure.Usage("--no-plan contradicts --plan-only and --plan")
@@ -76,9 +89,37 @@ func (c *cluster) agentRun(ctx *cli.Context) error {
 		if seen > 0 {
 			return "", nil, failure.Usage("there is a session %s: a plan begins one", id).WithHint("Leave out --session, or name another.")
 		}
+		if before != "" {
+			if status, err := l.described(ctx.Context, before); err != nil || status == "running" {
+				return "", nil, cmp.Or(err, error(failure.Usage("the plan %s is under way", term.Echoed(before)).WithHint("mylm-cluster tail follows it, mylm-cluster cancel ends it.")))
+			}
+		}
 		in.Session, in.Prefix = id, l.workflow("")
 		return temporal.PlanName, in, nil
 	})
+}
+
+// left has a plan do what is left of another, and returns the goal.
+func (c *cluster) left(ctx *cli.Context, id string, in *temporal.PlanInput) (goal []string, err error) {
+	err = c.withSessions(ctx, func(sessions *postgres.Sessions) error {
+		s, err := sessions.Open(ctx.Context, id)
+		if err != nil {
+			return err
+		}
+		saved, err := plan.Load(s)
+		switch {
+		case errors.Is(err, plan.ErrNoPlan):
+			return failure.Usage("the session %s holds no plan", term.Echoed(id)).WithHint("mylm-cluster ask --session ID continues any other.")
+		case err != nil:
+			return err
+		case len(saved.Tasks) > 0 && saved.Left == nil:
+			return failure.Usage("every task of the plan %s is completed", term.Echoed(id))
+		}
+		goal, in.Tasks, in.Options = []string{saved.Goal}, saved.Left, saved.Options
+		in.Options.MaxIterations = 0 // those are of the tasks that there were
+		return nil
+	})
+	return goal, err
 }
 
 // planIn reads a plan from a file, or from stdin.

@@ -311,10 +311,13 @@ func (w *watch) adapted(f *failure.Error, r agent.Result) *failure.Error {
 		if r.Err != nil && !w.canceled {
 			f.Err = errors.New(cmp.Or(whose(r.StopReason, r.Err.Error()), f.Err.Error()))
 		}
+		if w.player.plan != nil {
+			f.Hint = "mylm-cluster agent run --resume " + id + " does what is left."
+		}
 	case r.StopReason == agent.StopDenied:
 		f.Hint = "mylm-cluster show " + id + " shows the call. --yes allows every call of a run."
 	case strings.HasSuffix(f.Hint, "mylm resume"): // a plan, which is not resumed here
-		f.Hint = "mylm-cluster show " + id + " shows what was done. What is left is for another plan."
+		f.Hint = "mylm-cluster show " + id + " shows what was done. mylm-cluster agent run --resume " + id + " does what is left."
 		var limit *agent.LimitError
 		if errors.As(r.Err, &limit) && moreWith[limit.Limit] != "" {
 			f.Hint += " " + moreWith[limit.Limit] + " allows more."
