@@ -43,7 +43,7 @@ type killing struct {
 	kills int
 	calm  time.Duration // all are healthy before the next kill
 
-	struck int // runs that were under way, at all kills
+	struck int // calls that may have been under way, at all kills
 
 	mu      sync.Mutex
 	started int
@@ -51,7 +51,7 @@ type killing struct {
 }
 
 // Workers, Temporal and PostgreSQL are killed at random while runs with a tool that writes
-// are under way. Each run ends with all of its turns; each call was made at most once, and
+// are under way, every fifth of them a plan with two tasks side by side. Each run ends with all of its turns; each call was made at most once, and
 // those that are recorded as done were made; each reply of the model is recorded once.
 //
 // MYLM_KILL_RUNS and MYLM_KILL_KILLS say how many of each, MYLM_KILL_SECONDS how long all
@@ -59,7 +59,11 @@ type killing struct {
 func TestKilledParts(t *testing.T) {
 	k := &killing{}
 	for i := range number(t, "MYLM_KILL_RUNS", 20) {
-		k.runs = append(k.runs, fmt.Sprintf("run-%03d", i))
+		id := fmt.Sprintf("run-%03d", i)
+		if i%5 == 4 {
+			id = fmt.Sprintf("plan-%03d", i)
+		}
+		k.runs = append(k.runs, id)
 	}
 	k.kills = number(t, "MYLM_KILL_KILLS", 5)
 	k.calm = time.Duration(number(t, "MYLM_KILL_SECONDS", 5)) * time.Second
@@ -120,7 +124,7 @@ func (k *killing) work(chance *rand.Rand) {
 		k.mu.Lock()
 		busy := k.started - ended
 		k.mu.Unlock()
-		if k.struck += busy; busy == 0 {
+		if k.struck += 2 * busy; busy == 0 { // a plan may have two calls under way
 			idle++
 		}
 		of := []string{"worker", "temporal", "postgres"}[chance.IntN(3)]
@@ -180,8 +184,18 @@ func (k *killing) strike(what string, chance *rand.Rand) error {
 // begin starts a run by the command, whatever happens meanwhile. If the command fails, the
 // run may have begun.
 func (k *killing) begin(ctx context.Context, id string) {
+	args := []string{"ask", id + " go"}
+	if isPlan(id) {
+		file := filepath.Join(k.t.TempDir(), "plan.json")
+		text := fmt.Sprintf(`{"goal": "%[1]s go", "tasks": [{"id": "a", "description": "%[1]s/a go"}, {"id": "b", "description": "%[1]s/b go"}]}`, id)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			k.t.Error(err)
+		}
+		args = []string{"agent", "run", "--no-observe", "--no-reflect", "--plan", file}
+	}
+	args = append(args, "--yes", "--detach", "--quiet", "--session", id)
 	for ctx.Err() == nil {
-		out, err := exec.CommandContext(ctx, "mylm-cluster", "ask", "--yes", "--detach", "--quiet", "--session", id, id+" go").CombinedOutput()
+		out, err := exec.CommandContext(ctx, "mylm-cluster", args...).CombinedOutput()
 		for err != nil && ctx.Err() == nil {
 			_, missing := k.client.DescribeWorkflow(ctx, defaultTenant+"/"+id, "")
 			var none *serviceerror.NotFound
@@ -203,6 +217,8 @@ func (k *killing) begin(ctx context.Context, id string) {
 		}
 	}
 }
+
+func isPlan(id string) bool { return strings.HasPrefix(id, "plan") }
 
 // ended is how many sessions have an end, as far as PostgreSQL answers.
 func (k *killing) ended() (n int) {
@@ -265,7 +281,24 @@ func (k *killing) check() {
 			k.t.Errorf("%s is lost: %v", id, err)
 			continue
 		}
-		k.session(id, entries, noted, made, replied, s)
+		if !isPlan(id) {
+			k.session(id, id, entries, noted, made, replied, s)
+			continue
+		}
+		if end, ok := entries[len(entries)-1].Payload.(agent.EndEntry); !ok || end.StopReason != agent.StopComplete {
+			k.t.Errorf("%s ends: %+v", id, entries[len(entries)-1].Payload)
+		}
+		tasks, err := tasksOf(k.t.Context(), k.sessions, id)
+		if err != nil || len(tasks) != 2 {
+			k.t.Errorf("%s has the tasks %+v, %v", id, tasks, err)
+		}
+		for _, task := range tasks {
+			_, entries, err := k.sessions.Load(k.t.Context(), task.Session())
+			if err != nil {
+				k.t.Errorf("%s: %v", id, err)
+			}
+			k.session(task.Session(), id+"/"+task.ID, entries, noted, made, replied, s)
+		}
 	}
 	for n, c := range noted {
 		if !replied[n] {
@@ -285,8 +318,8 @@ func (k *killing) check() {
 		len(made), s.replies, s.calls, s.done, s.unknown, s.unknownRan, s.unrun, k.failed)
 }
 
-// session checks one.
-func (k *killing) session(id string, entries []agent.Entry, noted map[int]*calls, made []reply, replied map[int]bool, s *sums) {
+// session checks one, which the model knows by another name.
+func (k *killing) session(id, name string, entries []agent.Entry, noted map[int]*calls, made []reply, replied map[int]bool, s *sums) {
 	kinds, turn, called := map[agent.EntryKind]int{}, 0, time.Time{}
 	for _, e := range entries {
 		kinds[e.Kind()]++
@@ -299,7 +332,7 @@ func (k *killing) session(id string, entries []agent.Entry, noted map[int]*calls
 				k.t.Errorf("%s: turn %d has the reply %q", id, turn, p.Raw)
 				continue
 			}
-			if n >= len(made) || made[n] != (reply{id, turn}) || replied[n] {
+			if n >= len(made) || made[n] != (reply{name, turn}) || replied[n] {
 				k.t.Errorf("%s: turn %d has reply %d, which is recorded elsewhere (%v) or of another turn", id, turn, n, replied[n])
 			}
 			replied[n] = true
