@@ -128,9 +128,14 @@ func (c *cluster) planIn(ctx *cli.Context, path string) (goal string, tasks []pl
 	if path == "-" {
 		text, err = c.stdin(ctx)
 	} else {
-		var read []byte
-		read, err = term.Wait(ctx.Context, func() ([]byte, error) { return os.ReadFile(path) })
-		text = string(read)
+		text, err = term.Wait(ctx.Context, func() (string, error) {
+			f, err := os.Open(path)
+			if err != nil {
+				return "", err
+			}
+			defer f.Close()
+			return readText(f)
+		})
 	}
 	if err == nil {
 		goal, tasks, err = plan.ParseFile(text)

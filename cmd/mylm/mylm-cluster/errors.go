@@ -108,6 +108,7 @@ func explainTemporal(err error) *failure.Error {
 	var terminated *sdk.TerminatedError
 	var timeout *sdk.TimeoutError
 	var unavailable *serviceerror.Unavailable
+	var late *serviceerror.DeadlineExceeded
 	switch {
 	case errors.As(err, &terminated):
 		return &failure.Error{Code: failure.ExitError, Name: "terminated", Err: errors.New("the run was terminated in Temporal: its session has no end")}
@@ -115,7 +116,7 @@ func explainTemporal(err error) *failure.Error {
 		return &failure.Error{Code: failure.ExitTimeout, Name: "timeout", Err: errors.New("the run took longer than Temporal allows")}
 	case errors.As(err, &execution) && errors.As(err, &inside):
 		return &failure.Error{Code: failure.ExitError, Name: "internal", Err: errors.New(inside.Message())}
-	case errors.As(err, &unavailable), status.Code(err) == codes.Unavailable:
+	case errors.As(err, &unavailable), errors.As(err, &late), status.Code(err) == codes.Unavailable:
 		return &failure.Error{Code: failure.ExitUnreachable, Name: "unreachable", Err: fmt.Errorf("no Temporal answers: %w", err),
 			Hint: "Is it running? Runs go on when it is there again."}
 	}

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,6 +22,8 @@ import (
 
 	"mylm/agent"
 	"mylm/agent/durable/pgtest"
+	"mylm/cmd/mylm/internal/cmdline"
+	"mylm/cmd/mylm/internal/term"
 )
 
 // frontend is what of Temporal these tests need: a namespace, and a queue with a worker.
@@ -94,6 +98,9 @@ func TestFaultsSayWhatToDo(t *testing.T) {
 		{"a worker where another version was", []string{"worker", "-m", "scripted/" + missing, "--temporal", gone}, 2, []string{"cannot read the script"}},
 		{"no model", []string{"worker", "-m", "scripted/" + missing, "--temporal", good}, 2, []string{"cannot read the script"}},
 		{"no Ollama", []string{"worker", "-m", "nosuch:1b", "--temporal", good}, 3, []string{"127.0.0.1:1", "--host"}},
+		{"a plan without an end", []string{"agent", "run", "--plan", "/dev/zero", "--temporal", good}, 2, []string{"--plan /dev/zero: the text is longer than 67 MB"}},
+		{"a plan that is a directory", []string{"agent", "run", "--plan", "/", "--temporal", good}, 2, []string{"--plan /: "}},
+		{"an approval of nothing", []string{"approve", "--yes", "a\x1b[31mb", "--temporal", good}, 2, []string{"no run of a session"}},
 		{"no question", []string{"ask", "--temporal", good}, 2, []string{"there is no question"}},
 		{"an id of two lines", []string{"ask", "--session", "a\nb", "--temporal", good, "x"}, 2, []string{"an id has letters"}},
 		{"both decisions", []string{"approve", "--yes", "--deny", "a"}, 2, []string{"contradict"}},
@@ -128,6 +135,56 @@ func TestFaultsSayWhatToDo(t *testing.T) {
 			t.Error(out)
 		}
 	})
+}
+
+// quitting is a frontend where whoever starts a run changes their mind meanwhile.
+type quitting struct {
+	frontend
+	quit      func()
+	cancelled chan string
+}
+
+func (f *quitting) StartWorkflowExecution(context.Context, *workflowservice.StartWorkflowExecutionRequest) (*workflowservice.StartWorkflowExecutionResponse, error) {
+	f.quit()
+	return &workflowservice.StartWorkflowExecutionResponse{RunId: "r"}, nil
+}
+
+func (*quitting) SignalWorkflowExecution(context.Context, *workflowservice.SignalWorkflowExecutionRequest) (*workflowservice.SignalWorkflowExecutionResponse, error) {
+	return &workflowservice.SignalWorkflowExecutionResponse{}, nil
+}
+
+func (f *quitting) RequestCancelWorkflowExecution(_ context.Context, r *workflowservice.RequestCancelWorkflowExecutionRequest) (*workflowservice.RequestCancelWorkflowExecutionResponse, error) {
+	f.cancelled <- r.WorkflowExecution.WorkflowId
+	return &workflowservice.RequestCancelWorkflowExecutionResponse{}, nil
+}
+
+// Ctrl-C while a run is started cancels it: else it would go on, and nobody would know.
+func TestInterruptedStart(t *testing.T) {
+	t.Setenv("MYLM_DATABASE", pgtest.Database(t))
+	t.Setenv("HOME", t.TempDir())
+	if _, messages, code := run(t, "migrate"); code != 0 {
+		t.Fatal(messages)
+	}
+	ctx, quit := context.WithCancel(t.Context())
+	f := &quitting{frontend: frontend{worker: identity()}, quit: quit, cancelled: make(chan string, 1)}
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	c := &cluster{screen: term.NewScreen(term.Streams{In: null, Out: null, Err: null})}
+	args := []string{"mylm-cluster", "ask", "--detach", "--session", "s", "--temporal", serveFrontend(t, f), "x"}
+	if err := cmdline.Parse(ctx, c.app(), args, c.screen).Run(); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	select {
+	case id := <-f.cancelled:
+		if id != "default/s" {
+			t.Error(id)
+		}
+	default:
+		t.Error("the run goes on")
+	}
 }
 
 // together is a frontend that answers queries only when so many are asked at once.

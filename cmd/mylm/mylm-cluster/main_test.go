@@ -23,6 +23,7 @@ import (
 	"mylm/agent/durable/pgtest"
 	"mylm/agent/durable/postgres"
 	"mylm/agent/journal"
+	"mylm/agent/plan"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/tools/sandbox"
 )
@@ -204,8 +205,9 @@ func run(t *testing.T, args ...string) (out, messages string, code int) {
 func TestListAndShow(t *testing.T) {
 	address := pgtest.Database(t)
 	t.Setenv("MYLM_DATABASE", address)
+	runs := run
 	run := func(args ...string) string {
-		out, messages, code := run(t, args...)
+		out, messages, code := runs(t, args...)
 		if code != 0 {
 			t.Fatalf("mylm-cluster %v: exit code %d, %s", args, code, messages)
 		}
@@ -221,11 +223,14 @@ func TestListAndShow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, p := range []agent.EntryPayload{agent.RunEntry{}, agent.PromptEntry{Text: "Which host\x1b is staging?"}, agent.EndEntry{StopReason: agent.StopMaxTurns}} {
-		if err := sessions.Append(t.Context(), agent.Entry{Session: "abcd", Seq: i + 1, Time: time.Now(), Payload: p}); err != nil {
-			t.Fatal(err)
+	add := func(id string, all ...agent.EntryPayload) {
+		for i, p := range all {
+			if err := sessions.Append(t.Context(), agent.Entry{Session: id, Seq: i + 1, Time: time.Now(), Payload: p}); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
+	add("abcd", agent.RunEntry{}, agent.PromptEntry{Text: "Which host\x1b is staging?"}, agent.EndEntry{StopReason: agent.StopMaxTurns})
 	if got := run("list"); !strings.HasPrefix(got, "abcd  ") || !strings.HasSuffix(got, "  max_turns  Which host is staging?\n") {
 		t.Errorf("list prints %q", got)
 	}
@@ -242,5 +247,14 @@ func TestListAndShow(t *testing.T) {
 	var listed []journal.Info
 	if err := json.Unmarshal([]byte(run("list", "--json")), &listed); err != nil || len(listed) != 1 || listed[0].State != "max_turns" {
 		t.Errorf("list --json prints %+v, %v", listed, err)
+	}
+	of := agent.RunEntry{Name: plan.RunName, Setup: &agent.Setup{Labels: map[string]string{journal.LabelPlan: "plan"}}}
+	add("plan", of, agent.PromptEntry{Text: "do it"}, agent.CustomEntry{Type: plan.EntryPlan, Args: []byte(`"unread"`)},
+		agent.CustomEntry{Type: plan.EntryStep, Args: []byte(`"unread"`)}, agent.EndEntry{StopReason: agent.StopInternal})
+	for _, args := range [][]string{{"list"}, {"show", "plan"}, {"show", "--json", "plan"}} { // what can be read is shown
+		out, messages, code := runs(t, args...)
+		if code != 0 || !strings.Contains(out, "do it") || !strings.Contains(messages, "the tasks of plan cannot be read: ") || args[0] == "list" && !strings.Contains(out, "\nabcd  ") {
+			t.Errorf("%v: exit code %d, %s%s", args, code, out, messages)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,7 +115,17 @@ func (c *cluster) prompt(ctx *cli.Context, words []string) (string, error) {
 
 // stdin is all of it.
 func (c *cluster) stdin(ctx *cli.Context) (string, error) {
-	read, err := term.Wait(ctx.Context, func() ([]byte, error) { return io.ReadAll(c.screen.In) })
+	return term.Wait(ctx.Context, func() (string, error) { return readText(c.screen.In) })
+}
+
+// maxInput bounds what is read from stdin and files, as in mylm: more never fits a model.
+const maxInput = 64 << 20
+
+func readText(r io.Reader) (string, error) {
+	read, err := io.ReadAll(io.LimitReader(r, maxInput+1))
+	if err == nil && len(read) > maxInput {
+		err = failure.Usage("the text is longer than %s", term.Bytes(maxInput))
+	}
 	return string(read), err
 }
 
@@ -159,6 +170,9 @@ func allowed(ctx *cli.Context) tools.Effect {
 	return 0
 }
 
+// startWithin is how long Temporal may take to begin a run.
+const startWithin = 30 * time.Second
+
 // start starts the workflow that is made for a session with so many entries, and follows it.
 func (c *cluster) start(ctx *cli.Context, text string, made func(l *link, id string, seen int) (name string, in any, err error)) error {
 	id, err := session(ctx)
@@ -180,7 +194,10 @@ func (c *cluster) start(ctx *cli.Context, text string, made func(l *link, id str
 		if err != nil {
 			return err
 		}
-		run, err := l.ExecuteWorkflow(ctx.Context, client.StartWorkflowOptions{
+		begun := context.WithoutCancel(ctx.Context) // one that has begun is cancelled, and not left
+		limited, cancel := context.WithTimeout(begun, startWithin)
+		defer cancel()
+		run, err := l.ExecuteWorkflow(limited, client.StartWorkflowOptions{
 			ID: l.workflow(id), TaskQueue: l.queue, WorkflowExecutionErrorWhenAlreadyStarted: true, WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
 			StaticSummary: term.OneLine(term.Printable(text), 80),
 		}, name, in)
@@ -191,10 +208,15 @@ func (c *cluster) start(ctx *cli.Context, text string, made func(l *link, id str
 		if err != nil {
 			return err
 		}
-		if ctx.Bool("detach") {
-			return c.detached(ctx, id)
+		w := &watch{link: l, record: record{Sessions: l.sessions, id: id, seen: len(before)}, run: run, own: true}
+		if !ctx.Bool("detach") {
+			return c.show(ctx, w)
 		}
-		return c.show(ctx, &watch{link: l, record: record{Sessions: l.sessions, id: id, seen: len(before)}, run: run, own: true})
+		if failed := ctx.Context.Err(); failed != nil {
+			_, err := w.interrupted(ctx.Context, failed)
+			return cmp.Or(err, failed)
+		}
+		return c.detached(ctx, id)
 	})
 }
 
@@ -279,6 +301,9 @@ func noRun(id string) error {
 // described is the status of the last workflow of a session, "" if there is none in
 // the queue of the tenant.
 func (l *link) described(ctx context.Context, id string) (status string, err error) {
+	if strings.ContainsFunc(id, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return "", nil // no run is named so, and gRPC has no header with it
+	}
 	limited, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	d, err := l.DescribeWorkflow(limited, l.workflow(id), "")

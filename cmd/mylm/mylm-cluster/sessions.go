@@ -40,11 +40,8 @@ func (c *cluster) listSessions(ctx *cli.Context) error {
 			row := listed{Info: i}
 			if i.Labels[journal.LabelPlan] != "" {
 				row.Tasks, err = tasksOf(ctx.Context, sessions, i.ID)
-				switch {
-				case err != nil && ctx.Context.Err() != nil:
+				if err := c.unread(ctx, i.ID, err); err != nil {
 					return err
-				case err != nil: // the other rows are none the worse
-					c.screen.Say("mylm-cluster: the tasks of " + i.ID + " cannot be read: " + term.OneLine(err.Error(), 300))
 				}
 			}
 			if i.State == string(agent.StopInterrupted) {
@@ -73,6 +70,15 @@ func (c *cluster) listSessions(ctx *cli.Context) error {
 	})
 }
 
+// unread says why the tasks of a plan cannot be read, without which the rest is shown.
+func (c *cluster) unread(ctx *cli.Context, id string, err error) error {
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	c.screen.Say("mylm-cluster: the tasks of " + id + " cannot be read: " + term.OneLine(err.Error(), 300))
+	return nil
+}
+
 // listed is a session as list --json prints it.
 type listed struct {
 	journal.Info
@@ -91,7 +97,9 @@ func (c *cluster) showSession(ctx *cli.Context) error {
 			return err
 		}
 		of := record{Sessions: sessions, id: name}
-		if entries, err = of.join(ctx.Context, entries); err != nil {
+		if all, err := of.join(ctx.Context, entries); err == nil {
+			entries = all
+		} else if err := c.unread(ctx, name, err); err != nil {
 			return err
 		}
 		for i := range entries {
@@ -106,10 +114,10 @@ func (c *cluster) showSession(ctx *cli.Context) error {
 		}
 		writeChanges(&text, entries)
 		tasks, err := tasksOf(ctx.Context, sessions, name)
-		if err != nil {
-			return err
+		if err == nil {
+			err = writeTasks(&text, tasks, entries)
 		}
-		if err := writeTasks(&text, tasks, entries); err != nil {
+		if err := c.unread(ctx, name, err); err != nil {
 			return err
 		}
 		_, err = io.WriteString(c.screen, term.Printable(text.String()))

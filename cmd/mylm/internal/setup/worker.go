@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync"
 
 	"mylm/agent"
 	"mylm/agent/remember"
@@ -42,6 +43,18 @@ func (w *Worker) ToolsIn(dir string) (*tools.Registry, error) {
 	return in.restrict(&Setup{Request: r})
 }
 
+// unrepeated says each thing once: tools are made for each copy.
+type unrepeated struct {
+	Notify
+	said sync.Map
+}
+
+func (u *unrepeated) Say(text string) {
+	if _, again := u.said.LoadOrStore(text, true); !again {
+		u.Notify.Say(text)
+	}
+}
+
 // NewWorker opens the model that the settings name, and makes sure that it is there. It
 // works in the workspace, asks no MCP server, and keeps no earlier versions of files. Deny
 // rules are enforced where the calls are made; what needs a decision is decided elsewhere.
@@ -62,7 +75,7 @@ func NewWorker(ctx context.Context, c *config.Config, n Notify, store *memory.St
 			return nil, f
 		}
 	}
-	s := &Setup{Request: Request{Config: c, Notify: n}}
+	s := &Setup{Request: Request{Config: c, Notify: &unrepeated{Notify: n}}}
 	w := &Worker{Model: model, request: s.Request}
 	kept := NewMemory(c, n)
 	remembering := remember.New(store, c.Project)
