@@ -71,7 +71,7 @@ func (r *Runs) place(ctx context.Context, copy string) (json.RawMessage, error) 
 	}
 	defer beat(ctx)()
 	of := activity.GetInfo(ctx).WorkflowExecution
-	dir, err := r.Copies.Make(ctx, copy, workflow.Execution{ID: of.ID, RunID: of.RunID})
+	dir, err := r.Copies.Make(ctx, copy, workflow.Execution(of))
 	if err != nil {
 		var p interface{ Permanent() bool }
 		if errors.As(err, &p) && p.Permanent() {
