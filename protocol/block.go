@@ -215,8 +215,8 @@ func (x *resolver) element(e elem, given bool) (done bool) {
 	switch {
 	case x.dialect == element || x.inParams: // D19, P4
 		x.argument(e)
-	case m.tag == toolOpen && given, x.other && paramElements[e.fold]:
-		return true // B4, B23: the first call counts
+	case x.other && paramElements[e.fold]:
+		return true // B23: the first call counts
 	case m.tag == toolOpen: // B18
 		return x.nested(m)
 	case e.fold == "toolsep": // D8: Hunyuan Hy3 writes it behind the name

@@ -50,10 +50,10 @@ type Decoder struct {
 	parts      []Part
 	held       held
 	thinking   thought
-	passed     kept  // the text so far, unless retracted, up to maxPassed, as far as lost may look at it
-	callStarts []int // where in it a call may begin
-	midLine    bool  // the last of these is a tag that does not begin its line
-	lookedAt   int   // the last of these that was looked at; -1: none
+	passed     strings.Builder // the text so far, unless retracted, up to maxPassed
+	noted      int             // how much of it is not passed on yet
+	callStarts []int           // where in it a call may begin
+	lookedAt   int             // the last of these that was looked at; -1: none
 
 	mention mention // the first in it, if there is one
 
@@ -100,71 +100,6 @@ func NewDecoder(o Options) *Decoder {
 		d.initials[(name + " ")[0]], d.initials[c], d.initials[strings.ToUpper(string(c))[0]] = true, true, true
 	}
 	return d
-}
-
-// kept is text that is kept, in the pieces that it came in until it is looked at.
-type kept struct {
-	text   strings.Builder
-	pieces []string
-	n      int // how much there was
-	from   int // of that, how much is forgotten
-}
-
-func (k *kept) add(s string) {
-	if k.n += len(s); len(s) >= minPiece {
-		k.pieces = append(k.pieces, s)
-		return
-	}
-	k.join()
-	k.text.WriteString(s)
-}
-
-// end is the end of the text, as much as is in one piece.
-func (k *kept) end() string {
-	if n := len(k.pieces); n > 0 {
-		return k.pieces[n-1]
-	}
-	return k.text.String()
-}
-
-// forget drops the lines before the one that the text ends in, if they are long, but for
-// what may announce a call. Only s, the last that came, is searched for a line end: a
-// line may be as long as the text.
-func (k *kept) forget(s string) {
-	const long = 1024
-	line := strings.LastIndexByte(s, '\n') + 1
-	if line == 0 || k.n-k.from < long {
-		return
-	}
-	end := k.end()
-	begin := len(end) - len(s) + line - announced
-	if begin <= 0 {
-		return
-	}
-	rest, small := end[begin:], len(k.pieces) == 0
-	k.text.Reset()
-	k.n -= len(rest)
-	k.pieces, k.from = k.pieces[:0], k.n
-	if small { // as what follows will be
-		k.text.Grow(long + minPiece)
-	}
-	k.add(rest)
-}
-
-func (k *kept) join() {
-	if len(k.pieces) == 0 {
-		return
-	}
-	k.text.Grow(k.n - k.from - k.text.Len())
-	for _, s := range k.pieces {
-		k.text.WriteString(s)
-	}
-	k.pieces = k.pieces[:0]
-}
-
-func (k *kept) String() string {
-	k.join()
-	return k.text.String()
 }
 
 // noTools are the known tools of a decoder that was given none.
@@ -296,11 +231,16 @@ func (d *Decoder) emit(s string) {
 		return // A5
 	}
 	d.text = d.text || !blank(s)
-	kept := s[:min(len(s), maxPassed-d.passed.n)]
-	if d.passed.add(kept); len(d.callStarts) == 0 && d.mention.tool == "" && !d.oneTool && !d.line.unended() {
-		d.passed.forget(kept)
-	}
+	d.note(s)
+	d.noted = 0
 	d.parts = append(d.parts, Part{Kind: Text, Text: s})
+}
+
+// note adds to passed what is about to be passed on, and returns where in the text it ends.
+func (d *Decoder) note(s string) (end int) {
+	d.passed.WriteString(s[d.noted:][:min(len(s)-d.noted, maxPassed-d.passed.Len())])
+	d.noted = len(s)
+	return d.passed.Len()
 }
 
 func (d *Decoder) emitThought(s string) {
@@ -327,7 +267,7 @@ func (d *Decoder) retract() {
 	d.parts = append(d.parts, Part{Kind: Retract})
 	d.thought = d.thought || d.text
 	d.text, d.line = false, line{}
-	d.passed = kept{}
+	d.passed.Reset()
 	d.callStarts, d.lookedAt, d.doubt, d.mention = nil, -1, doubt{}, mention{}
 }
 
@@ -434,7 +374,7 @@ func (d *Decoder) pushText(s string) (rest string) {
 			}
 		}
 		switch c := s[i]; {
-		case d.anyTool || d.passed.n >= maxPassed:
+		case d.anyTool || d.answered || d.passed.Len() >= maxPassed:
 		case (c == '{' || c == '(') && d.line.filled && d.mayTake(s[start:i], s[i:]):
 			d.noteCallStart(s[start:i], s[i:])
 		case c == '[' && d.line.filled && d.mayLabel(s[i+1:]):
@@ -480,7 +420,7 @@ func (d *Decoder) pushText(s string) (rest string) {
 			}
 		}
 		i++
-		d.step(s[i-1], d.passed.n+i-start)
+		d.step(s[i-1], d.passed.Len()-d.noted+i-start)
 	}
 	d.emit(s[start:])
 	return ""
@@ -604,7 +544,7 @@ func (d *Decoder) onTag(m mark, s, before string) (taken int) {
 	case m.tag == comment || m.tag == exampleOpen: // T7, T11
 		if !fenced && d.mode == inText {
 			d.line.comment, d.line.dashes, d.line.example = m.tag == comment, 0, m.kind
-			d.shownAt = d.passed.n + len(before) + m.n
+			d.shownAt = d.note(before) + m.n
 		}
 		return literal
 	case m.tag == ownTurn: // T14: the header of the model's own turn

@@ -15,9 +15,7 @@ type doubt struct {
 	searched int    // so far in the text, until was not found
 	tries    budget // of looking again at this place
 
-	object, objectEnd int // where the last whole object begins, and the white space behind it ends
-
-	fences, first, fence int // how many begin a line, up to 3, where the first does, and where the search for the next begins
+	fences, fence, searchedFence int // how many begin a line, up to 3, where the first does, and how far they were looked for
 }
 
 // Doubtful returns how many bytes at the end of the text that was passed on Close may
@@ -33,13 +31,13 @@ func (d *Decoder) Doubtful() int {
 	if d.answered || d.opts.Insisted || len(d.opts.Tools.Names()) == 0 {
 		return 0
 	}
-	f := finder{d: d, text: d.passed.String(), from: d.passed.from, streams: true}
+	f := finder{d: d, text: d.passed.String(), streams: true}
 	from := min(f.placeFrom(), f.onlyFrom())
 	if d.line.unended() {
-		from = min(from, max(0, d.shownAt-f.from))
+		from = min(from, d.shownAt)
 	}
 	if d.mention.tool != "" {
-		from = min(from, d.mention.at-f.from)
+		from = min(from, d.mention.at)
 	}
 	return len(f.text) - f.nameBefore(from)
 }
@@ -66,47 +64,33 @@ func (f *finder) nameBefore(end int) int {
 // placeFrom is where the first call begins that there may be, or the end of the text.
 func (f *finder) placeFrom() int {
 	u := &f.d.doubt
-	if u.open {
-		if u.until == "" {
-			return u.from
-		}
-		begin := max(u.from, u.searched-len(u.until))
-		if !strings.Contains(f.text[begin:], u.until) {
-			u.searched = len(f.text)
-			return u.from
-		}
-		if u.searched = len(f.text) + 1; !u.tries.take(len(f.text) - u.from) {
-			return u.from
-		}
-		switch g := f.place(f.d.callStarts[u.next] - f.from); {
-		case g.is == isOpen && g.until == u.until: // it came inside
-			return u.from
-		case g.certain():
-			u.until = ""
-			return u.from
-		case g.is != isWaiting:
-			u.next++
-		}
-		u.open = false
+	again := u.open
+	if begin := max(u.from, u.searched-len(u.until)); u.open && (u.until == "" || !strings.Contains(f.text[begin:], u.until)) {
+		u.searched = len(f.text)
+		return u.from
 	}
-	end, waits := len(f.text), false
-	for k := u.next; k < len(f.d.callStarts) && f.d.callStarts[k]-f.from < end; k++ {
-		at := f.d.callStarts[k] - f.from
-		v := f.place(at)
-		switch {
-		case v.is == isNone && !waits:
-			u.next = k + 1
-		case v.is == isNone:
-		case v.is == isOpen && !waits:
-			u.next, u.open, u.from, u.until, u.searched, u.tries = k, true, at+v.at, v.until, at, budget{}
+	if u.searched = len(f.text) + 1; u.open && !u.tries.take(len(f.text)-u.from) {
+		return u.from
+	}
+	end := len(f.text)
+	u.open = false
+	for k := u.next; k < len(f.d.callStarts) && f.d.callStarts[k] < end; k++ {
+		at := f.d.callStarts[k]
+		switch v := f.place(at); {
+		case v.none() && k == u.next:
+			u.next, again = k+1, false
+		case v.none(), v.waits && v.at < 0:
+		case again && k == u.next && v.until != "" && v.until == u.until: // it came inside
+			u.open = true
+			return u.from
+		case !v.waits && k == u.next:
+			u.open, u.from, u.until, u.searched, u.tries = true, at+v.at, v.until, at, budget{}
 			if k+1 < len(f.d.callStarts) { // in the words that announce it
-				u.from = min(u.from, f.d.callStarts[k+1]-f.from)
+				u.from = min(u.from, f.d.callStarts[k+1])
 			}
 			return u.from
-		case v.is == isWaiting && v.at < 0:
-			waits = true
 		default:
-			waits, end = true, at+v.at
+			end = at + v.at
 		}
 	}
 	return end
@@ -114,62 +98,33 @@ func (f *finder) placeFrom() int {
 
 // onlyFrom is where what only finds may begin, or the end of the text.
 func (f *finder) onlyFrom() int {
-	if f.streams && f.onlyCode() != "" {
+	u := &f.d.doubt
+	head := strings.TrimLeft(f.text[:min(len(f.text), maxTag)], white)
+	switch {
+	case f.onlyCode() != "", f.d.oneTool && (hasPrefixFold(head, "thought") || hasPrefixFold(head, "act")):
 		return 0
-	}
-	if !f.d.oneTool {
+	case !f.d.oneTool:
 		return len(f.text)
 	}
-	from := len(f.text)
-	if head := strings.TrimSpace(f.text[:min(len(f.text), maxTag)]); hasPrefixFold(head, "thought") || hasPrefixFold(head, "act") {
-		from = f.stepFrom()
-	}
-	if at := f.fenceFrom(); at >= 0 {
-		from = min(from, at)
-	}
-	return from
-}
-
-const fenceLine = "\n```"
-
-// fenceFrom is where the only fence begins in which a reply may end behind prose; below
-// 0: there is none.
-func (f *finder) fenceFrom() int {
-	u := &f.d.doubt
-	for u.fences < 2 {
-		i := strings.Index(f.text[u.fence:], fenceLine)
+	for u.fences < 3 {
+		i := strings.Index(f.text[u.searchedFence:], fenceLine)
 		if i < 0 {
-			if u.fences == 0 {
-				u.fence = max(0, len(f.text)-len(fenceLine)+1)
-				return -1
-			}
-			return u.first
-		}
-		if u.fences == 0 {
-			u.first = u.fence + i
-		}
-		u.fences++
-		u.fence += i + len(fenceLine)
-	}
-	if u.fences > 2 || strings.TrimSpace(f.text[u.fence:]) != "" {
-		u.fences = 3
-		return -1
-	}
-	return u.first
-}
-
-// stepFrom is where the last line begins that may be an action, or the end of the text.
-func (f *finder) stepFrom() int {
-	end := len(strings.TrimRight(f.text, " \t\r\n"))
-	for range 4 {
-		at := strings.LastIndexByte(f.text[:end], '\n') + 1
-		line := strings.TrimLeft(f.text[at:], " \t*_")
-		if hasPrefixFold(line, "act") {
-			return at
-		}
-		if end = at - 1; end <= 0 {
 			break
 		}
+		if u.fences++; u.fences == 1 {
+			u.fence = u.searchedFence + i
+		}
+		u.searchedFence += i + len(fenceLine)
+	}
+	switch {
+	case u.fences == 0:
+		u.searchedFence = max(0, len(f.text)-len(fenceLine)+1)
+	case u.fences == 1, u.fences == 2 && blank(f.text[u.searchedFence:]):
+		return u.fence
+	default:
+		u.fences = 3
 	}
 	return len(f.text)
 }
+
+const fenceLine = "\n```"

@@ -3,7 +3,6 @@ package protocol
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 	"sync"
 	"unicode"
@@ -102,9 +101,7 @@ func Neutralise(s string) string {
 
 // bracketToken is a control token in brackets, of Mistral's templates, EXAONE's or MiniMax's
 // (E4).
-var bracketToken = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:\[e~\[|\]~!?b[\[\]]|\]<\]minimax|\[(/?(INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|THINK|ARGS|CALL_ID|[gs]?MASK)|\|\w+\|)\])`)
-})
+var bracketToken = lazyRegexp(`^(?:\[e~\[|\]~!?b[\[\]]|\]<\]minimax|\[(/?(INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|THINK|ARGS|CALL_ID|[gs]?MASK)|\|\w+\|)\])`)
 
 // opener decides E5 for the <: it returns the length of the one that s starts with, in any
 // spelling.

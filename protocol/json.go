@@ -2,10 +2,8 @@ package protocol
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // The names under which models write the parts of a call in JSON, folded: function_name is
@@ -236,41 +234,28 @@ func (x *resolver) swallowed(args json.RawMessage, rest []member) {
 
 // memberStart is the key of a member, and its value if that is a word or begins
 // an object, perhaps in a string.
-var memberStart = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`["']([\w.-]+)["']\s*:\s*(?:["']([\w.-]+)["']|("?\{))?`)
-})
-
-// looseStart is the same without quotation marks.
-var looseStart = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`([\w.-]+)\s*:\s*(?:["']?([\w.-]+)["']?|(\{))?`)
-})
+var memberStart = lazyRegexp(`["']([\w.-]+)["']\s*:\s*(?:["']([\w.-]+)["']|("?\{))?`)
 
 // object decides A8 and B19 for an object at a place, up to a blank line: a call, of the tool that
 // it names, or the message of a result.
 func (f *finder) object(s string, at int) guess {
 	if !f.shown && f.d.isMessage(s[:min(len(s), maxTag)]) { // B19
-		return guess{is: isOpen, invented: true}
+		return guess{invented: true}
 	}
 	if f.streams && !strings.Contains(s, blankLine) {
-		return guess{is: isOpen, at: at, until: blankLine}
-	}
-	u, place := &f.d.doubt, f.from+len(f.text)-len(s)
-	if f.streams && u.object == place && blank(s[min(len(s), u.objectEnd-place):]) {
-		u.objectEnd = place + len(s)
-		return guess{is: isWaiting, at: at}
+		return guess{at: at, until: blankLine}
 	}
 	g := found(f.inObject(s))
 	if g.tool == "" && !f.d.opts.Told && nameAndArgs().MatchString(s) { // A8: of any tool, at the end of the reply
-		x := &resolver{d: f.d, dialect: bare, cursor: cursor{src: f.within(s, maxPassed)}, bare: true}
+		value := f.value(s)
+		x := &resolver{d: f.d, dialect: bare, cursor: cursor{src: value}, bare: true}
 		call, err := x.call()
-		switch f.spent += x.pos; {
-		case f.streams && err != nil && err.Reason == Truncated: // the blank line is in a string
-			return guess{is: isOpen, at: at, until: blankLine}
-		case err != nil || len(x.src) < len(s) || !blank(endTokens().ReplaceAllString(f.within(x.rest(), maxElem), "")):
-		case f.streams:
-			g.is = isWaiting
-			u.object, u.objectEnd = place, place+len(s)
-		default:
+		switch ends := err == nil && blank(endTokens().ReplaceAllString(f.within(s[len(value):], maxElem), "")); {
+		case f.streams && err != nil && err.Reason == Truncated: // the blank line is inside
+			return guess{at: at, until: blankLine}
+		case f.streams && ends:
+			g.waits = true
+		case ends:
 			g = found(call.Name)
 		}
 	}
@@ -282,26 +267,20 @@ func (f *finder) object(s string, at int) guess {
 // nameKeys with an object beside it, or as the key of one. A definition of a tool names none.
 func (f *finder) inObject(s string) (tool string) {
 	value := f.value(s)
-	if isLoose(value) { // its end may be none: in other quotes, or in a comment
+	if strings.ContainsAny(value, "'/#") { // its end may be none: in other quotes, or in a comment
 		value = f.ahead(s, 1<<16)
 	}
 	s, _, _ = strings.Cut(value, blankLine)
-	args, echo, called := false, false, ""
+	args, called := false, ""
 	var keys []string
-	member := memberStart()
-	if inside := trimSpace(s[min(len(s), 1):]); inside != "" && isWord(inside[0]) {
-		member, s = looseStart(), s[:min(len(s), maxElem)]
-	}
-	for _, m := range member.FindAllStringSubmatch(s, -1) {
+	for _, m := range memberStart().FindAllStringSubmatch(s, -1) {
 		key, value, opens := m[1], m[2], m[3] != ""
 		keys = append(keys, key)
 		_, isTool := f.d.opts.Tools.Schema(key)
 		named, known := f.d.declared(value)
 		switch {
-		case key == "properties" && !echo && !echoed().MatchString(s), key == "description":
+		case key == "properties" && !echoed().MatchString(s), key == "description":
 			return ""
-		case key == "properties":
-			echo, args = true, true
 		case opens && isTool:
 			tool, args = key, true
 		case opens && argsKeys[fold(key)], key == "action_input":
@@ -322,9 +301,7 @@ func (f *finder) inObject(s string) (tool string) {
 }
 
 // echoed is a schema with values in place of what it says of them, as Llama 3 writes it.
-var echoed = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`"properties"\s*:\s*\{\s*"[\w-]+"\s*:\s*[^{\s]`)
-})
+var echoed = lazyRegexp(`"properties"\s*:\s*\{\s*"[\w-]+"\s*:\s*[^{\s]`)
 
 // wrapped reports whether a call that an object holds is one part of it among others, as in a
 // request of a protocol, a response or a list of messages: there it is quoted, A8 says.

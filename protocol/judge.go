@@ -1,10 +1,8 @@
 package protocol
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // held is what may be a call and is not decided yet.
@@ -99,7 +97,7 @@ func (d *Decoder) advance() (rest string) {
 	switch f := d.follow(tail, &h.behind); {
 	case f == words && h.dialect == action && len(tail)-h.behind < len("Final Answer:"): // it may become one of reactWords
 	case f == words, f == thoughtEnds, f == nextCall && !tagged: // B6, B11, D10: text
-		if f == words && tagged && !d.anyTool && d.mention.tool == "" {
+		if f == words && tagged {
 			x := d.resolver(h.buf[:h.inside], true)
 			x.tagged = h.closed
 			_, err := x.call()
@@ -151,11 +149,7 @@ func (d *Decoder) opens() (decided bool, rest string) {
 		}
 		break
 	}
-	between := "*" // B2: these mean nothing behind the opening tag
-	if h.open.tag == delimiter {
-		between += " \t\r\n"
-	}
-	head := strings.TrimLeft(h.buf[i:], between)
+	head := strings.TrimLeft(h.buf[i:], "*") // B2: they mean nothing behind the opening tag
 	word := head[:pathLen(head)]
 	switch {
 	case len(h.buf)-len(head)-h.open.n > maxBlank:
@@ -243,9 +237,6 @@ func scanBlock(d *Decoder) (end int, state scanState) {
 		case (m.tag == toolOpen || m.tag == tokenOpen) && h.any, m.tag == thinkClose && !h.final && !p.str,
 			m.tag == observationOpen, m.tag == delimiter, m.tag == turnEnd && m.kind != "/s", m.tag == channel:
 			end = at // B14, D9
-		case m.tag == paramsClose && !p.str:
-			p.depth = 0 // a value that is still open here is broken
-			continue
 		default:
 			h.any = h.any || m.tag == toolOpen || m.tag == noTag
 			continue
@@ -296,8 +287,8 @@ type mention struct {
 // first: it is whole, or has the name of a known tool and arguments.
 func (d *Decoder) mentions(x *resolver, err *ValueError) {
 	tool, known := d.declared(tidyName(x.name))
-	if (err == nil && (known || !d.opts.Told) || known && x.args != nil) && tool != "" && d.mention.tool == "" && !d.anyTool && !d.held.fenced && d.passed.n < maxPassed {
-		d.mention = mention{tool, d.passed.n}
+	if (err == nil && (known || !d.opts.Told) || known && x.args != nil) && tool != "" && d.mention.tool == "" && !d.anyTool && !d.held.fenced && d.passed.Len() < maxPassed {
+		d.mention = mention{tool, d.passed.Len()}
 	}
 }
 
@@ -306,7 +297,7 @@ func (d *Decoder) release(end int) (rest string) {
 	buf := d.held.buf
 	d.mode = inText
 	for i := range end {
-		d.step(buf[i], d.passed.n+i+1)
+		d.step(buf[i], d.passed.Len()+i+1)
 	}
 	d.emit(buf[:end])
 	return buf[end:]
@@ -446,9 +437,7 @@ func (d *Decoder) bare(x *resolver, fault *ValueError, known bool) (err *ValueEr
 }
 
 // nameAndArgs is how an object begins that can be nothing but a call, of any tool (D18, A8).
-var nameAndArgs = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\s*\{\s*"name"\s*:\s*"[\w.-]+"\s*,\s*"(?:arguments|parameters)"\s*:\s*\{`)
-})
+var nameAndArgs = lazyRegexp(`^\s*\{\s*"name"\s*:\s*"[\w.-]+"\s*,\s*"(?:arguments|parameters)"\s*:\s*\{`)
 
 // behindFence is what follows the fence that a call without tags is in (D13). Where that is
 // another fence, which of their calls is meant is not guessed.
@@ -534,8 +523,5 @@ func mentioned(s string) bool {
 	line, _, _ := strings.Cut(args, "\n")
 	end := strings.LastIndexByte(line, ')')
 	after := strings.Trim(args[end+1:], " \t\r\n;])")
-	if m, _ := matchTag(after + " "); m.tag == turnEnd {
-		return false
-	}
 	return end >= 0 && after != "" && !strings.HasPrefix(after[pathLen(after):], "(")
 }

@@ -2,10 +2,8 @@ package protocol
 
 import (
 	"iter"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 )
 
@@ -14,21 +12,20 @@ import (
 // with the name of a known tool. Which forms those are, place says. The model gets one
 // correction; which call was meant is not guessed.
 func (d *Decoder) lost() {
-	d.lookAt("", false)
-	f := finder{d: d, text: d.passed.String(), from: d.passed.from}
+	d.lookAt(false)
+	f := finder{d: d, text: d.passed.String()}
 	reason := UnknownForm
 	tool, at, invented := f.find(d.callStarts)
 	if invented { // B19
 		d.failAt(len(f.text)-at, &FormatError{Reason: InventedObservation})
 		return
 	}
-	if m := d.mention; m.tool != "" && (tool == "" || m.at-f.from < at) {
-		tool, at = m.tool, m.at-f.from
+	if m := d.mention; m.tool != "" && (tool == "" || m.at < at) {
+		tool, at = m.tool, m.at
 	}
 	if tool == "" && d.line.unended() { // A8: what was only shown never ended
 		f.shown, reason = true, FencedCall
-		f.from = 0
-		tool, at, _ = f.find(callStartsOf(f.text, max(0, d.shownAt-d.passed.from)))
+		tool, at, _ = f.find(callStartsOf(f.text, d.shownAt))
 	}
 	if tool == "" {
 		tool, at = f.only()
@@ -47,7 +44,7 @@ func (d *Decoder) lost() {
 // failBehind fails a reply for what begins behind its text: a call that cannot be read, or
 // the result of one (B19). A call before it, in a form that is not read, is no text either.
 func (d *Decoder) failBehind(err *FormatError) {
-	f := finder{d: d, text: d.passed.String(), from: d.passed.from, resultFollows: err.Reason == InventedObservation}
+	f := finder{d: d, text: d.passed.String(), resultFollows: err.Reason == InventedObservation}
 	d.loses(0)
 	if tool, at, _ := f.find(d.callStarts); tool != "" {
 		d.loses(len(f.text) - f.nameBefore(at))
@@ -65,7 +62,7 @@ func (d *Decoder) failAt(n int, err *FormatError) {
 // loses notes that the last n bytes are not text, and neither is anything from a mention on.
 func (d *Decoder) loses(n int) {
 	if d.lostAt = n; d.mention.tool != "" {
-		d.lostAt = max(n, d.passed.n-d.mention.at)
+		d.lostAt = max(n, d.passed.Len()-d.mention.at)
 	}
 }
 
@@ -87,22 +84,19 @@ func (d *Decoder) unclosedThought() {
 	}
 }
 
-// minimaxPrefix comes before every tag in a call of MiniMax M3.
-const minimaxPrefix = "]<]minimax[>["
-
-// noteCallStart notes that behind run, which is not passed on yet, the mark-up of a
+// noteCallStart notes that behind before, which is not passed on yet, the mark-up of a
 // call may begin: at the start of a line, that goes on with rest, or a tag, outside of
 // what is only shown.
-func (d *Decoder) noteCallStart(run, rest string) {
+func (d *Decoder) noteCallStart(before, rest string) {
 	d.line.settle()
-	at, n := d.passed.n+len(run), len(d.callStarts)
+	at, n := d.note(before), len(d.callStarts)
 	if at >= maxPassed || d.line.literal() || d.line.fence > 0 || n > 0 && d.callStarts[n-1] >= at {
 		return
 	}
-	d.lookAt(run, true)
+	d.lookAt(true)
 	if d.line.filled || !d.wordy(rest) {
 		d.noteWords()
-		d.callStarts, d.midLine = append(d.callStarts, at), d.line.filled && d.line.last != '['
+		d.callStarts = append(d.callStarts, at)
 	} else {
 		d.line.words = at + 1
 	}
@@ -112,7 +106,7 @@ func (d *Decoder) noteCallStart(run, rest string) {
 // come.
 func (d *Decoder) noteWords() {
 	if d.line.words > 0 {
-		d.callStarts, d.midLine, d.line.words = append(d.callStarts, d.line.words-1), false, 0
+		d.callStarts, d.line.words = append(d.callStarts, d.line.words-1), 0
 	}
 }
 
@@ -149,37 +143,22 @@ func (d *Decoder) wordy(s string) bool {
 	if labelled(s) || d.exact(s[:n]) || s[n] == '(' {
 		return false
 	}
-	if c := s[n+1]; (s[n] == ' ' || s[n] == ',') && isWord(c) && c != '_' && !isDigit(c) {
-		return true
-	}
-	_, known := d.declared(tidyName(s[:n]))
-	return !known && s[:n] != "print" && !strings.HasPrefix(s, functools)
+	c := s[n+1]
+	return (s[n] == ' ' || s[n] == ',') && isWord(c) && c != '_' && !isDigit(c)
 }
 
 // lookAt looks once at the last place that was noted, which goes if none begins
-// there, so that little is left for the end of the reply. What comes before the place
-// need not be at hand: all is taken for the start of a line.
-func (d *Decoder) lookAt(run string, streams bool) {
+// there, so that little is left for the end of the reply.
+func (d *Decoder) lookAt(streams bool) {
 	n := len(d.callStarts) - 1
-	if n < 0 || d.callStarts[n] == d.lookedAt || d.passed.n >= maxPassed || d.doubt.open && d.doubt.next == n {
+	if n < 0 || d.callStarts[n] == d.lookedAt || d.passed.Len() >= maxPassed || d.doubt.open && d.doubt.next == n {
 		return
 	}
 	d.lookedAt = d.callStarts[n]
-	text, at := run, d.lookedAt-d.passed.n
-	if at < 0 {
-		text = ""
-		if end := d.passed.end(); -at <= len(end) {
-			text = end[len(end)+at:] + run[:min(len(run), 2*maxTag)]
-		}
-		at = 0
-	}
-	if at < len(text) && (text[at] == '{' || text[at] == '(') { // what comes before matters
-		return
-	}
-	f := finder{d: d, text: text, streams: streams, blind: true}
-	if at < len(text) && (d.midLine && text[at] != '[' && !d.mayName(text[at:]) || f.place(at).is == isNone) {
+	f := finder{d: d, text: d.passed.String(), streams: streams}
+	if d.lookedAt < len(f.text) && f.place(d.lookedAt).none() {
 		d.callStarts, d.doubt.next = d.callStarts[:n], min(d.doubt.next, n)
-		if n > 0 { // it was looked at when it was the last; midLine says nothing of it
+		if n > 0 { // it was looked at when it was the last
 			d.lookedAt = d.callStarts[n-1]
 		}
 	}
@@ -194,13 +173,10 @@ func (d *Decoder) mayName(s string) bool {
 
 // callStartsOf are all such places from an offset on, whatever is shown.
 func callStartsOf(text string, from int) (starts []int) {
-	start := true
 	for i := from; i < len(text); i++ {
-		c := text[i]
-		if c == '<' || start && !isSpace(c) { // of blank lines each is looked at once
+		if c := text[i]; c == '<' || c != '\n' && (i == from || text[i-1] == '\n') {
 			starts = append(starts, i)
 		}
-		start = c == '\n' || start && isSpace(c)
 	}
 	return starts
 }
@@ -212,10 +188,8 @@ const lt = "&lt;"
 type finder struct {
 	d       *Decoder
 	text    string
-	from    int  // where in what was passed on the text begins
 	shown   bool // calls in forms that are read are looked for too
 	streams bool // more of the text may come
-	blind   bool // what comes before the place is not at hand
 	spent   int  // bytes that were looked at twice
 
 	resultFollows bool // the result of a call comes behind the text
@@ -251,7 +225,7 @@ func (f *finder) find(starts []int) (tool string, at int, invented bool) {
 		return "", 0, false
 	}
 	for _, at = range starts {
-		if at -= f.from; at >= len(f.text) { // a token was there
+		if at >= len(f.text) { // a token was there
 			break
 		}
 		if g := f.place(at); g.certain() {
@@ -264,34 +238,24 @@ func (f *finder) find(starts []int) (tool string, at int, invented bool) {
 // guess is what is known of a place: that no call begins there, that more text will
 // tell, or that one may have begun, of a tool where that is certain.
 type guess struct {
-	is    uint8
-	tool  string
-	at    int    // from where on, behind the place, there is a doubt; below 0: there is none yet
-	until string // of isOpen: after this has come, it is decided; "": at the end of the reply
-
-	invented bool // the result of a call
+	tool     string
+	invented bool   // the result of a call
+	until    string // after this has come, it is decided
+	waits    bool   // for more of the text
+	at       int    // from where on, behind the place, there is a doubt; below 0: there is none yet
 }
+
+// found is a call of a tool, if there is one.
+func found(tool string) guess { return guess{tool: tool} }
 
 func (g guess) certain() bool { return g.tool != "" || g.invented }
 
-const (
-	isNone uint8 = iota
-	isWaiting
-	isOpen
-)
-
-// found is a call of a tool, if there is one.
-func found(tool string) (g guess) {
-	if tool != "" {
-		g = guess{is: isOpen, tool: tool}
-	}
-	return g
-}
+func (g guess) none() bool { return !g.certain() && g.until == "" && !g.waits }
 
 // soon is a doubt that ends when there is more of the text.
 func (f *finder) soon(s string, most, at int) (g guess) {
 	if f.streams && len(s) < most {
-		g = guess{is: isWaiting, at: at}
+		g = guess{waits: true, at: at}
 	}
 	return g
 }
@@ -319,14 +283,14 @@ func (f *finder) place(at int) (g guess) {
 		return f.observed(f.text[at:])
 	case start && (c == '`' || c == '~') && !f.shown:
 		g = f.fenced(f.text[at:], f.text[from:at])
-		if g.is == isNone && f.d.mayObserve(f.text[at:]) {
+		if g.none() && f.d.mayObserve(f.text[at:]) {
 			g = f.observed(f.text[at:])
 		}
 		return g
 	case start && !f.shown && c == '<' && codeTag().MatchString(f.text[at:min(len(f.text), at+maxTag)]):
 		return f.fenced(f.text[at:], f.text[from:at])
 	case start:
-		if g = f.atLine(f.text[at:]); g.is == isNone && c == '{' {
+		if g = f.atLine(f.text[at:]); g.none() && c == '{' {
 			value := f.value(f.text[at:])
 			behind := f.text[at+len(value):]
 			behind = behind[:len(behind)-len(trimSpace(behind))]
@@ -337,7 +301,7 @@ func (f *finder) place(at int) (g guess) {
 		}
 	}
 	if g.tool == "" && f.text[at] == '<' {
-		if m := f.markUp(f.text[at:], start || strings.HasSuffix(f.text[:from], minimaxPrefix)); m.is != isNone {
+		if m := f.markUp(f.text[at:], start); !m.none() {
 			return m
 		}
 	}
@@ -368,33 +332,24 @@ func bulleted(s string) (rest string) {
 func (f *finder) atLine(s string) guess {
 	rest := bulleted(s)
 	bullet := len(rest) < len(s)
-	if strings.HasPrefix(functools, rest) {
-		return f.soon(s, maxTag, 0)
-	}
 	rest = strings.TrimPrefix(rest, functools)
 	skipped, head := len(s)-len(rest), rest[:min(len(rest), maxTag)]
 	switch rest[:min(len(rest), 1)] {
 	case "{":
 		return f.object(rest, skipped)
 	case "&": // B20
-		name, _, closed := strings.Cut(head[min(len(head), len(lt)):], "&gt;")
-		switch escaped := strings.HasPrefix(rest, lt); {
-		case escaped && (closed || !f.streams):
-			switch m, _ := matchTag("<" + name + ">"); {
-			case m.tag == toolOpen:
-				return f.named(rest)
-			case m.tag == observationOpen && !f.shown: // B19: an escaped tag
-				return guess{is: isOpen, invented: true}
-			}
-		case escaped, strings.HasPrefix(lt, rest):
+		name, _, closed := strings.Cut(strings.TrimPrefix(head, lt), "&gt;")
+		switch m, _ := matchTag("<" + name + ">"); {
+		case !closed:
 			return f.soon(rest, maxTag, 0)
+		case m.tag == toolOpen:
+			return f.named(rest)
+		case m.tag == observationOpen && !f.shown: // B19: an escaped tag
+			return guess{invented: true}
 		}
 	case "[":
 		if n := len(callBracket().FindString(head)); n > 0 {
-			s := trimSpace(rest[n:])
-			if s == "" || strings.IndexByte("{[<", s[0]) >= 0 || f.d.exact(s[:pathLen(s)]) || f.streams && pathLen(s) == len(s) {
-				return f.named(s)
-			}
+			return f.named(rest[n:])
 		}
 		if inside := trimSpace(rest[1:]); inside == "" {
 			return f.soon(rest, maxElem, skipped)
@@ -403,18 +358,18 @@ func (f *finder) atLine(s string) guess {
 		}
 	}
 	if !f.shown && f.d.mayObserve(s) {
-		if g := f.observed(s); g.is != isNone {
+		if g := f.observed(s); !g.none() {
 			return g
 		}
 	}
-	if g := f.behindLabel(head, rest, skipped); g.is != isNone {
+	if g := f.behindLabel(head, rest, skipped); !g.none() {
 		return g
 	}
 	name, list := strings.CutPrefix(rest, "[")
-	if g := f.call(trimSpace(name), bullet, list); g.is != isNone {
+	if g := f.call(trimSpace(name), bullet, list); !g.none() {
 		return g
 	}
-	if g := f.step(rest); g.is != isNone {
+	if g := f.step(rest); !g.none() {
 		return g
 	}
 	if strings.IndexByte(head, '\n') < 0 {
@@ -425,25 +380,22 @@ func (f *finder) atLine(s string) guess {
 
 // callBracket is a token in brackets that opens a call, as of MiniMax, or what programs
 // write before one in a conversation.
-var callBracket = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\[(?i:tool|function)(?:_?(?i:calls?)\]| (?i:call): )`)
-})
+var callBracket = lazyRegexp(`^\[(?i:tool|function)(?:_?(?i:calls?)\]| (?i:call): )`)
 
 // objectLabel is what comes before an object on its line: words that announce a
 // call, or a token in brackets such as LM Studio's.
-var objectLabel = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:\[(?:[A-Z_]+|(?i:(?:tool|function)_?calls?))\]\s*|(?i:[a-z ]*\b(?:call|tool|function|action|assistant)):[ *]*)?`)
-})
+var objectLabel = lazyRegexp(`^(?:\[(?:[A-Z_]+|(?i:(?:tool|function)_?calls?))\]\s*|(?i:[a-z ]*\b(?:call|tool|function|action|assistant)):[ *]*)?`)
 
 // lineForm is what begins a call on a line, and the name of the tool behind it:
 // Functionary's >>>, Qwen-Agent's ✿FUNCTION✿:, a token in brackets, harmony
 // without its tokens, and steps like those of ReAct, perhaps with a number. What
 // follows the name may still come.
-var lineForm = sync.OnceValue(func() *regexp.Regexp {
-	const head = `^(?:>>>|✿FUNCTION✿:\s*|\[[A-Z_]+\]\s*|(?:[^\n{>][^\n{]*)?to=functions\.|(?:[^\n{>][^\n{]*)?commentary to=|(?i:act(?:ion)?)[ 0-9*]*[:：][\s*\x60]*)`
-	const args = `[ *\x60\r]*(?:\n|$|[\[({:])|(?:[ a-z]|<\|[a-z]+\|>)*\n?\{`
-	return regexp.MustCompile(head + `(?:([\w.\\-]+)(?:` + args + `)|([\w.\\-]*)(?:[ *\x60\ra-z]|<\|[a-z]*\|?>?)*$)`)
-})
+var lineForm = lazyRegexp(lineHead + `(?:([\w.\\-]+)(?:` + lineArgs + `)|([\w.\\-]*)(?:[ *\x60\ra-z]|<\|[a-z]*\|?>?)*$)`)
+
+const (
+	lineHead = `^(?:>>>|✿FUNCTION✿:\s*|\[[A-Z_]+\]\s*|(?:[^\n{>][^\n{]*)?to=functions\.|(?:[^\n{>][^\n{]*)?commentary to=|(?i:act(?:ion)?)[ 0-9*]*[:：][\s*\x60]*)`
+	lineArgs = `[ *\x60\r]*(?:\n|$|[\[({:])|(?:[ a-z]|<\|[a-z]+\|>)*\n?\{`
+)
 
 // behindLabel decides A8 for a call behind words or a token at the start of a line.
 func (f *finder) behindLabel(head, rest string, skipped int) guess {
@@ -461,10 +413,7 @@ func (f *finder) behindLabel(head, rest string, skipped int) guess {
 	case m == nil:
 	case m[2] >= 0:
 		if tool, known := f.d.declared(tidyName(head[m[2]:m[3]])); known {
-			return guess{is: isOpen, tool: tool, at: skipped + m[2]}
-		}
-		if m[1] == len(head) {
-			return f.soon(head, maxTag, skipped+m[2])
+			return guess{tool: tool, at: skipped + m[2]}
 		}
 	default:
 		return f.soon(head, maxTag, skipped+m[4])
@@ -476,13 +425,10 @@ func (f *finder) behindLabel(head, rest string, skipped int) guess {
 // parentheses, brackets or an object, and nothing behind them on the line but, in a list, other
 // calls; and for methods and functions that call a tool.
 func (f *finder) call(s string, bullet, list bool) guess {
-	s = strings.TrimPrefix(trimSpace(strings.TrimPrefix(s, "$")), "print(")
+	s = strings.TrimPrefix(s, "print(")
 	n := pathLen(s)
 	if n == len(s) {
 		return f.soon(s, maxTag, 0)
-	}
-	if g := f.options(s); g.is != isNone {
-		return g
 	}
 	tool, known := f.d.declared(tidyName(s[:n]))
 	if !known && s[n] == '(' {
@@ -493,7 +439,7 @@ func (f *finder) call(s string, bullet, list bool) guess {
 		if !f.d.opts.Told {
 			tool, known = f.d.method(s[:n])
 		}
-		if !known && (!strings.ContainsAny(args, "{=)\n") || callerKey().MatchString(args)) {
+		if !known && !strings.Contains(args, ")") {
 			return f.soon(args, maxTag, 0)
 		}
 	}
@@ -506,14 +452,11 @@ func (f *finder) call(s string, bullet, list bool) guess {
 		return found(tool)
 	}
 	object := strings.HasPrefix(s, "{")
-	inside := trimSpace(s[min(len(s), 1):])
 	switch {
 	case f.streams && (s == "" || strings.HasPrefix("[ARGS]", s) || strings.HasPrefix("<arg_key>", trimSpace(s)) || strings.HasPrefix(s, "<|")):
 		return f.soon(s, 2*maxTag, 0)
 	case f.streams && (s[0] == '(' || object):
 		return found(tool)
-	case f.streams && s[0] == '[' && between == "" && !f.d.opts.Told && strings.IndexByte(s, '\n') < 0:
-		return guess{is: isOpen, until: "\n"}
 	}
 	if strings.HasSuffix(between, "\n") {
 		block, _, _ := strings.Cut(f.ahead(s, 1<<16), "\n\n")
@@ -524,8 +467,7 @@ func (f *finder) call(s string, bullet, list bool) guess {
 	line, _, _ := strings.Cut(s, "\n")
 	line = strings.TrimSpace(line)
 	switch {
-	case object && f.begins(tool, s), between == "" && strings.HasPrefix(s, "[") && strings.HasSuffix(line, "]") && f.d.stands(tool) && !f.d.opts.Told,
-		object && strings.HasPrefix(inside, `"`), line == "()" && !bullet, line == "()]" && list:
+	case object && f.begins(tool, s), line == "()" && !bullet, line == "()]" && list:
 		return found(tool)
 	case !strings.HasPrefix(s, "("):
 		return guess{}
@@ -541,14 +483,7 @@ func (f *finder) call(s string, bullet, list bool) guess {
 
 // callerArgs is how the arguments of a function that calls a tool begin: call_tool("NAME", …),
 // ToolCall(name="NAME", …).
-var callerArgs = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\(\s*(?:(?:name\s*=\s*)?["']([\w-]+)["']\s*,|([\w-]+)\s*,\s*(?:\{|\w+=))`)
-})
-
-// callerKey is what such arguments may go on behind.
-var callerKey = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\(\s*(?:$|["'][\w-]*["']?\s*$|n$|na$|nam$|name\s*(?:=\s*["']?[\w-]*["']?\s*)?$)`)
-})
+var callerArgs = lazyRegexp(`^\(\s*(?:(?:name\s*=\s*)?["']([\w-]+)["']\s*,|([\w-]+)\s*,\s*(?:\{|\w+=))`)
 
 // method returns the tool that is the last part of a path, as of a client or a server, or
 // the one whose method that is.
@@ -563,19 +498,17 @@ func (d *Decoder) method(path string) (tool string, known bool) {
 }
 
 // returned is what comes between a call and what it is said to have returned, or a comment.
-var returned = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ *(?:->|=>|→|#|= ?["'0-9])`) })
+var returned = lazyRegexp(`^ *(?:->|=>|→|#|= ?["'0-9])`)
 
 // beforeArgs is what may come between a name and its arguments: the number of the
 // call in Kimi's form, a token of Kimi's or Mistral's, marks of bold type, a colon,
 // a line end.
-var beforeArgs = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("^(?::[0-9]+)?(?:<\\|[a-z_]+\\|>|\\[ARGS\\])?[*`_ :]*(?:\r?\n)?")
-})
+var beforeArgs = lazyRegexp("^(?::[0-9]+)?(?:<\\|[a-z_]+\\|>|\\[ARGS\\])?[*`_ :]*(?:\r?\n)?")
 
 // markUp decides A8 and B19 for what a < begins: an element that is named like a tool, one that
 // names one, or a control token before its name; and the element of a result.
 func (f *finder) markUp(s string, start bool) guess {
-	if !start && !f.shown && !f.d.mayName(s) {
+	if !start && !f.shown && !f.d.mayName(s) { // as noteCallStart has it
 		return guess{}
 	}
 	e, ok := elemAt(s[:min(len(s), maxElem)])
@@ -600,9 +533,6 @@ func (f *finder) markUp(s string, start bool) guess {
 	case !ok, e.closing, m.tag != noTag:
 		return guess{}
 	}
-	if start && !f.shown && f.d.isResult(e) { // B19
-		return guess{is: isOpen, invented: true}
-	}
 	tool, known := f.d.declared(e.name)
 	calls := callElement().MatchString(e.fold)
 	if !known && !start && !calls {
@@ -619,7 +549,7 @@ func (f *finder) markUp(s string, start bool) guess {
 	case start && (strings.Contains(e.fold, "functioncall") || strings.Contains(e.fold, "toolcall")):
 		return f.named(s)
 	case f.streams && !closed:
-		return guess{is: isOpen, until: closer}
+		return guess{until: closer}
 	case start && e.fold == "name" && strings.Contains(content, "<parameter"): // Qwen's, without the tags before the name
 		tool, _ = f.d.declared(content[:pathLen(content)])
 		return found(tool)
@@ -650,9 +580,7 @@ func (f *finder) markUp(s string, start bool) guess {
 }
 
 // namedInside is an element that names something.
-var namedInside = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)<((?:tool|function)?[-_]?(?:name|tool|function))>\s*([\w.:-]+)\s*</`)
-})
+var namedInside = lazyRegexp(`(?i)<((?:tool|function)?[-_]?(?:name|tool|function))>\s*([\w.:-]+)\s*</`)
 
 // hasArgument reports whether there is an element for an argument of a tool, or for all of
 // them.
@@ -724,19 +652,12 @@ func namesIn(s string) iter.Seq[string] {
 }
 
 // onlyStep is a reply that is a thought and an action, or an action alone.
-var onlyStep = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?is)^\s*(?:(?:thought|act).*\n[\s*_]*)?act[^:]*:\s*[^\n]*$`)
-})
+var onlyStep = lazyRegexp(`(?is)^\s*(?:(?:thought|act).*\n[\s*_]*)?act[^:]*:\s*[^\n]*$`)
 
 // begins reports whether an object begins with an argument of a tool.
 func (f *finder) begins(tool, object string) bool {
 	m := firstKey().FindStringSubmatch(object[:min(len(object), maxTag)])
 	return m != nil && f.d.property(tool, m[1]+m[2]) != nil
-}
-
-// about reports whether an object names a tool, or begins with an argument of it.
-func (f *finder) about(tool, object string) bool {
-	return f.begins(tool, object) || firstKey().MatchString(object[:min(len(object), maxTag)]) && f.inObject(object) != ""
 }
 
 // shells are what is written behind the ticks of a fence with a command.
@@ -746,7 +667,7 @@ var shells = []string{"bash", "sh", "shell"}
 func (f *finder) onlyCode() string {
 	const tick = "`"
 	text := trimSpace(f.text[:min(len(f.text), maxElem)])
-	if f.from > 0 || len(f.text) > maxElem || !strings.HasPrefix(text, tick) || f.d.opts.Told {
+	if len(f.text) > maxElem || !strings.HasPrefix(text, tick) || f.d.opts.Told {
 		return ""
 	}
 	code, after, _ := strings.Cut(strings.TrimPrefix(text, tick), tick)
@@ -761,7 +682,6 @@ func (f *finder) onlyCode() string {
 // action that names none, or the tool takes one text and the reply ends in its one fence behind
 // prose: that is how agents with nothing but a shell have models write commands.
 func (f *finder) only() (tool string, at int) {
-	const fence = "\n```"
 	names := f.d.opts.Tools.Names()
 	text := strings.TrimRight(f.text, " \t\r\n")
 	if tool, rest := f.python(f.onlyCode()); tool != "" && strings.Trim(rest, ")") == "" {
@@ -773,18 +693,16 @@ func (f *finder) only() (tool string, at int) {
 	case !f.d.opts.Told && onlyStep().MatchString(text):
 		return names[0], 0
 	}
-	at = strings.Index(text, fence) + len(fence)
-	if strings.Count(text, fence) != 2 || !strings.HasSuffix(text, fence) || strings.HasPrefix(trimSpace(text), fence[1:]) {
+	at = strings.Index(text, fenceLine) + len(fenceLine)
+	if strings.Count(text, fenceLine) != 2 || !strings.HasSuffix(text, fenceLine) || strings.HasPrefix(trimSpace(text), fenceLine[1:]) {
 		return "", 0
 	}
 	info, content, _ := strings.Cut(text[at:], "\n")
 	info = fold(info)
 	command := !f.d.opts.Told && (slices.Contains(shells, info) || strings.Contains(fold(names[0]), info))
-	if !command && !f.about(names[0], content) {
-		return "", 0
-	}
 	schema, _ := f.d.opts.Tools.Schema(names[0])
-	if schema == nil || len(schema.Required) != 1 || len(schema.Properties) != 1 {
+	if schema == nil || len(schema.Required) != 1 || len(schema.Properties) != 1 ||
+		!command && !f.begins(names[0], content) && (!strings.HasPrefix(content, "{") || f.inObject(content) == "") {
 		return "", 0
 	}
 	if p := schema.Properties[schema.Required[0]]; p == nil || p.Type != "string" {

@@ -1,22 +1,17 @@
 package protocol
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 )
 
 // mayTake reports whether a { or ( in the middle of a line, which rest begins with,
-// may begin the arguments of a call: before is what comes in front of it, as far as it
-// is at hand.
+// may begin the arguments of a call: before is what comes in front of it and is not passed
+// on yet.
 func (d *Decoder) mayTake(before, rest string) bool {
-	if pathStart(before) == 0 {
-		end := d.passed.end()
-		before = end[max(0, len(end)-maxTag):] + before
-	}
-	if _, known := d.toolBefore(before); known {
+	d.note(before)
+	if _, known := d.toolBefore(d.passed.String()); known {
 		return true
 	}
 	after := trimSpace(rest[1:])
@@ -42,7 +37,7 @@ func pathStart(s string) int {
 const punctuation = " \t*_`~\"'!:;,.…>])}\r"
 
 // endTokens are tags and tokens in brackets, as may come behind one too.
-var endTokens = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[/?(?:[A-Z_]+|tool_calls?)\]|<[^<>]*>`) })
+var endTokens = lazyRegexp(`\[/?(?:[A-Z_]+|tool_calls?)\]|<[^<>]*>`)
 
 // inMidLine decides A8 for a { or ( in the middle of a line: an object that names a tool, or one
 // that is behind the name of a tool whose argument it begins with; or the arguments of a call
@@ -53,34 +48,34 @@ func (f *finder) inMidLine(at int) (g guess) {
 	if s[0] == '(' {
 		line, _, ended := strings.Cut(f.ahead(s, maxElem), "\n")
 		if f.streams && known && !ended && len(line) < maxElem {
-			return guess{is: isOpen, until: "\n"}
+			return guess{until: "\n"}
 		}
 		if tool, rest := f.python(before[pathStart(before):] + line); strings.Trim(rest, punctuation) == "" {
 			g = found(tool)
 		}
 		return g
 	}
-	if inside := trimSpace(s[1:]); !known && inside != "" && inside[0] != '"' && inside[0] != '\'' {
+	if inside := trimSpace(s[1:]); !known && inside != "" && inside[0] != '"' && inside[0] != '\'' { // as mayTake has it
 		return guess{}
 	}
 	end := len(f.value(s))
 	behind, _, ended := strings.Cut(f.ahead(s[end:], maxElem), "\n")
-	if g = f.object(s, 0); g.is == isWaiting || g.tool != "" && !f.d.exact(g.tool) { // of an unknown tool
+	if g = f.object(s, 0); g.waits || g.tool != "" && !f.d.exact(g.tool) { // of an unknown tool
 		g = guess{}
 	}
-	if f.streams && g.is == isOpen && g.tool == "" {
+	if f.streams && g.until != "" {
 		switch {
 		case end == len(s):
 			return g
 		case !ended:
-			return guess{is: isOpen, until: "\n"}
+			return guess{until: "\n"}
 		}
 		g = found(f.inObject(s[:end]))
 	}
 	switch mentioned := strings.Trim(endTokens().ReplaceAllString(behind, ""), punctuation) != ""; {
 	case mentioned && (f.d.opts.Told || g.tool == "") && !strings.Contains(s[:end], `"tool_calls"`):
 		return guess{}
-	case g.is == isNone && !mentioned:
+	case g.none() && !mentioned:
 		g = found(f.argumentsOf(s, before))
 	}
 	return g
@@ -102,10 +97,9 @@ func (f *finder) python(s string) (tool, rest string) {
 
 // positional is literal arguments without their names, which no rule reads: which
 // argument is meant would be a guess.
-var positional = sync.OnceValue(func() *regexp.Regexp {
-	const literal = `\s*(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|-?[0-9.]+|True|False)\s*`
-	return regexp.MustCompile(`^\(` + literal + `(?:,` + literal + `)*\)`)
-})
+var positional = lazyRegexp(`^\(` + literalArg + `(?:,` + literalArg + `)*\)`)
+
+const literalArg = `\s*(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|-?[0-9.]+|True|False)\s*`
 
 // keywords reads the arguments of a call of Python, if src begins with some, and returns
 // what is behind them.
@@ -120,9 +114,7 @@ func (f *finder) keywords(src string) (rest string, ok bool) {
 }
 
 // firstKey is the key that an object begins with.
-var firstKey = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\{\s*(?:["']([\w.-]+)["']|([\w.-]+))\s*:`)
-})
+var firstKey = lazyRegexp(`^\{\s*(?:["']([\w.-]+)["']|([\w.-]+))\s*:`)
 
 // announced is how much is looked at of what comes before arguments, in bytes.
 const announced = 120
@@ -133,9 +125,7 @@ const announced = 120
 func (f *finder) argumentsOf(object, before string) (tool string) {
 	m := firstKey().FindStringSubmatch(object[:min(len(object), maxTag)])
 	before = before[max(0, len(before)-announced):]
-	if strings.Contains(before, "\xef\xbc") { // punctuation of full width
-		before = strings.ReplaceAll(strings.ReplaceAll(before, "：", ":"), "，", ",")
-	}
+	before = strings.ReplaceAll(strings.ReplaceAll(before, "：", ":"), "，", ",")
 	inner := strings.TrimRight(before, " \t\r\n")
 	if m == nil || strings.HasSuffix(inner, `":`) || strings.HasSuffix(inner, ",") || strings.HasSuffix(inner, "{") {
 		return ""
@@ -149,9 +139,6 @@ func (f *finder) argumentsOf(object, before string) (tool string) {
 		name, behind := before[begin:end], before[end:]
 		end = begin
 		last := name[strings.LastIndexByte(name, '.')+1:]
-		if !f.d.mayBeName(name) && !f.d.mayBeName(last) {
-			continue
-		}
 		for _, word := range slices.Compact([]string{name, last}) {
 			known, ok := f.d.declared(tidyName(strings.TrimRight(word, ".")))
 			if !ok || f.d.property(known, m[1]+m[2]) == nil {
@@ -180,7 +167,7 @@ var (
 )
 
 // codeTag opens what is shown as code, alone on its line, as smolagents has it.
-var codeTag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?i:<code>)[ \t\r]*\n`) })
+var codeTag = lazyRegexp(`^(?i:<code>)[ \t\r]*\n`)
 
 // fenced decides A8 and B19 for a fence at a place, or <code> alone on its line: one that says
 // that it holds a call, or that holds nothing but one and ends the reply. With a result behind
@@ -200,7 +187,7 @@ func (f *finder) fenced(s, indent string) guess {
 	}
 	info = fold(info)
 	if slices.Contains(resultFences, strings.TrimSuffix(info, "s")) { // B19
-		return guess{is: isOpen, invented: true}
+		return guess{invented: true}
 	}
 	said := slices.Contains(callFences, info)
 	content := trimSpace(body)
@@ -221,15 +208,15 @@ func (f *finder) fenced(s, indent string) guess {
 	if after != "" {
 		g := f.observed(after)
 		result = g.invented || f.d.isMessage(after) || !f.d.opts.Told && outputFence().MatchString(after)
-		if early && !result && (g.is == isWaiting || strings.IndexByte("{[`~", after[0]) >= 0 || after[0] == '<' && !strings.ContainsAny(after, ">\n")) {
-			return guess{is: isWaiting}
+		if early && !result && (g.waits || strings.IndexByte("{[`~", after[0]) >= 0 || after[0] == '<' && !strings.ContainsAny(after, ">\n")) {
+			return guess{waits: true}
 		}
 	}
 	switch {
 	case f.streams && !closed:
-		return guess{is: isOpen, until: "\n" + indent + fence}
+		return guess{until: "\n" + indent + fence}
 	case early && !said && after == "":
-		return guess{is: isWaiting}
+		return guess{waits: true}
 	case !said && !result && (f.d.opts.Told || after != ""):
 		return guess{}
 	}
@@ -237,13 +224,9 @@ func (f *finder) fenced(s, indent string) guess {
 	program := content[prelude().FindStringIndex(content)[1]:]
 	tool, rest := f.python(program)
 	switch {
-	case known && tool == "":
-		tool = f.options(program + "\n").tool
 	case begin[2] >= 0: // the rest of the program uses what was returned
 	case content != "" && (content[0] == '{' || content[0] == '['):
-		if tool = f.inObject(content); tool == "" && f.blind {
-			return guess{is: isOpen}
-		} else if tool == "" {
+		if tool = f.inObject(content); tool == "" {
 			tool = f.argumentsOf(content, f.text[:len(f.text)-len(s)])
 		}
 	case strings.Trim(rest, " \t)\r\n;") != "":
@@ -258,50 +241,14 @@ func (f *finder) fenced(s, indent string) guess {
 }
 
 // outputFence is a fence of what a program printed, as it follows one with the program.
-var outputFence = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("^(?:```+|~~~+) *(?i:outputs?|results?|stdout|response)\\b")
-})
+var outputFence = lazyRegexp("^(?:```+|~~~+) *(?i:outputs?|results?|stdout|response)\\b")
 
 // prelude is what a program may have before a call: what it imports, and the variable for
 // what is returned.
-var prelude = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:(?:import |from |#)[^\n]*\n\s*)*(\w+ *= *)?(?:await )?(?:print\()?(?:\$ )?`)
-})
+var prelude = lazyRegexp(`^(?:(?:import |from |#)[^\n]*\n\s*)*(\w+ *= *)?(?:await )?(?:print\()?`)
 
 // begunPrelude is a line that such a program may go on behind.
-var begunPrelude = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:(?:import |from |#)[^\n]*|\w+ +|\$)$`)
-})
-
-// shellOptions are arguments as commands have them.
-var shellOptions = sync.OnceValue(func() *regexp.Regexp {
-	const value = `(?:"[^"\n]*"|'[^'\n]*'|[^\s"']+)`
-	return regexp.MustCompile(`^(?:(?: *--[\w-]+(?:[= ]` + value + `)?| *[\w-]+=` + value + `)(?: |$))+$`)
-})
-
-// options decides A8 for a call as a shell has it: the name of a tool and options, of which it declares
-// the first, and nothing else on the line.
-func (f *finder) options(s string) guess {
-	line, _, ended := strings.Cut(f.within(s, maxElem), "\n")
-	name := line[:pathLen(line)]
-	args, spaced := strings.CutPrefix(line[len(name):], " ")
-	key := strings.TrimPrefix(args, "--")
-	tool, known := f.d.declared(tidyName(name))
-	n := pathLen(key)
-	switch open := f.streams && !ended; {
-	case !known, !spaced && line != name, f.d.opts.Told:
-	case n == len(key):
-		if open {
-			return f.soon(s, maxTag, 0)
-		}
-	case key[n] != '=' && (key[n] != ' ' || len(key) == len(args)), f.d.property(tool, key[:n]) == nil:
-	case open:
-		return guess{is: isOpen, until: "\n"}
-	case shellOptions().MatchString(strings.TrimSpace(args)):
-		return found(tool)
-	}
-	return guess{}
-}
+var begunPrelude = lazyRegexp(`^(?:(?:import |from |#)[^\n]*|\w+ +)$`)
 
 // cutFence cuts what is in a fence at the line that closes it.
 func cutFence(s, fence string) (inside, after string, closed bool) {
@@ -316,9 +263,7 @@ func cutFence(s, fence string) (inside, after string, closed bool) {
 }
 
 // callElement is the folded name of an element that calls something.
-var callElement = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:use|execute|run|call|invoke|mcp)*(?:tool|function|func|action|api|call|execute|invoke|plugin)(?:use|call|code|request|invocation)?$`)
-})
+var callElement = lazyRegexp(`^(?:use|execute|run|call|invoke|mcp)*(?:tool|function|func|action|api|call|execute|invoke|plugin)(?:use|call|code|request|invocation)?$`)
 
 // mayCall reports whether s, behind a <, may begin such a name, or that of a result.
 func mayCall(s string) bool {
@@ -340,9 +285,7 @@ func (f *finder) inElement(attrs, content string) string {
 }
 
 // labels are what comes before a name on a line of its own, and what comes behind it.
-var labels = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("^(?i:(name)|(?:use |call )?(?:tool|function)(?:[ _-](?:name|call|used?))?)[*:]*[ :]+[*`]*([\\w.-]+)[*`]*[ \\r]*\\n\\s*[*_]*(?:(?i:(?:tool|action|function)?[ _]?input)[*]*:|(?i:args|arguments|parameters|params)[*]*:(?:[ \\r]*\\n[ ]+([\\w-]+):| *([\\w-]+) ?=)|([\\w-]+)[*]*(?:[:=] ?[\"']|= ?\\S))")
-})
+var labels = lazyRegexp("^(?i:(name)|(?:use |call )?(?:tool|function)(?:[ _-](?:name|call|used?))?)[*:]*[ :]+[*`]*([\\w.-]+)[*`]*[ \\r]*\\n\\s*[*_]*(?:(?i:(?:tool|action|function)?[ _]?input)[*]*:|(?i:args|arguments|parameters|params)[*]*:(?:[ \\r]*\\n[ ]+([\\w-]+):| *([\\w-]+) ?=)|([\\w-]+)[*]*(?:[:=] ?[\"']|= ?\\S))")
 
 // label is what labels look at, in bytes.
 const maxLabel = 240
@@ -351,32 +294,23 @@ const maxLabel = 240
 // arguments.
 func (f *finder) step(s string) guess {
 	head := s[:min(len(s), maxLabel)]
-	begin := head
-	for _, verb := range []string{"use ", "call "} {
-		if hasPrefixFold(head, verb) {
-			begin = head[min(len(head), len(verb)):]
-		}
-	}
-	if !hasPrefixFold(begin, "tool") && !hasPrefixFold(begin, "function") && !hasPrefixFold(begin, "name") {
+	if head == "" || !labelled(head) {
 		return guess{}
 	}
 	if m := labels().FindStringSubmatch(head); m != nil {
 		tool, known := f.d.declared(tidyName(m[2]))
-		if key := m[3] + m[4] + m[5]; !known || (key != "" || m[1] != "") && f.d.property(tool, key) == nil || m[1] != "" && m[5] != "" {
-			if _, below, _ := strings.Cut(head, "\n"); known && !strings.Contains(trimSpace(below), "\n") {
-				return f.soon(head, maxLabel, 0)
-			}
-			return guess{}
+		key := m[3] + m[4] + m[5]
+		if known && (key == "" && m[1] == "" || f.d.property(tool, key) != nil && (m[1] == "" || m[5] == "")) {
+			return found(tool)
 		}
-		return found(tool)
 	}
-	line, after, ended := strings.Cut(head, "\n")
-	_, behind, said := strings.Cut(line, ":")
-	name := strings.Trim(behind, " *`\r:")
-	if _, known := f.d.declared(tidyName(name)); ended && (!known || strings.Count(trimSpace(after), "\n") > 1) || strings.ContainsAny(name, " ({") || !said && len(line) > len("**function_name**") {
-		return guess{}
+	line, below, ended := strings.Cut(head, "\n")
+	line = strings.TrimRight(line, " *`\r")
+	_, known := f.d.declared(tidyName(line[strings.LastIndexAny(line, " :")+1:]))
+	if (!ended && len(line) < 60 || known && strings.Count(below, "\n") < 2) && !strings.ContainsAny(line, "({") {
+		return f.soon(head, maxLabel, 0)
 	}
-	return f.soon(head, maxLabel, 0)
+	return guess{}
 }
 
 // hasPrefixFold reports whether s begins with prefix, which is in lower case, in any case, as
@@ -386,51 +320,15 @@ func hasPrefixFold(s, prefix string) bool {
 	return (n < 2 || lower(s[1]) == prefix[1]) && strings.EqualFold(s[:n], prefix[:n])
 }
 
-// mentioned decides A8 for a block in the middle of a line, with words behind it, from behind its
-// opening tag on: a call all the same if it names a tool and has its arguments.
+// mentioned decides A8 for a block in the middle of a line that is text, from behind its
+// opening tag on: a call all the same if it names a tool and is closed, or cut.
 func (f *finder) mentioned(s string, m mark) guess {
-	content := trimSpace(s)
-	inside, _, closed := strings.Cut(f.ahead(content, 1<<16), "</")
-	tool, known := "", true
-	switch n := pathLen(inside); {
-	case content == "":
-	case content[0] == '{', content[0] == '[':
-		if tool = f.inObject(content); tool == "" {
-			tool, known = f.d.declared(tidyName(m.name))
-		}
-	case content[0] == '<':
-		if tool = f.word(content); tool == "" && f.endsInTags(content) {
-			if tool, known = f.d.declared(tidyName(m.name)); !known {
-				tool = ""
-			}
-		}
-		if tool == "" {
-			return f.soon(content, maxElem, 0)
-		}
+	inside, _, closed := strings.Cut(f.ahead(s, 1<<16), "</")
+	cut := !f.streams && strings.ContainsAny(inside, "({") && !strings.ContainsAny(inside, ")}")
+	if tool := f.word(m.name + " " + inside); tool != "" && (closed || cut) {
 		return found(tool)
-	case strings.HasPrefix(trimSpace(content[n:]), "{"):
-		tool, known = f.d.declared(tidyName(content[:n]))
-	default:
-		if tool, _ = f.python(inside[:n] + trimSpace(inside[n:])); tool == "" && f.d.exact(inside[:n]) && trimSpace(inside[n:]) != "" {
-			switch { // with something behind it, or cut
-			case closed && f.endsInTags(content), !f.streams && strings.IndexByte("({", inside[n]) >= 0 && !strings.ContainsAny(inside, ")}"):
-				tool = inside[:n]
-			case f.streams:
-				return f.soon(content, maxElem, 0)
-			}
-		}
 	}
-	if tool == "" || !known {
-		return f.soon(s, maxElem, 0)
-	}
-	return found(tool)
-}
-
-// endsInTags reports whether the reply, of which s is the rest, ends in a tag, perhaps cut.
-func (f *finder) endsInTags(s string) bool {
-	s = f.ahead(s, maxPassed)
-	last := strings.LastIndexAny(s, "<>")
-	return !f.streams && last >= 0 && (s[last] == '<' || strings.Trim(s[last+1:], punctuation+"\n") == "")
+	return f.soon(s, maxElem, 0)
 }
 
 // declares returns the first tool that declares an argument.

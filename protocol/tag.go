@@ -3,8 +3,10 @@ package protocol
 import (
 	"iter"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -162,6 +164,11 @@ func indexTags() {
 	for two := range strings.FieldsSeq("us ex ru ca in mc to fu ac ap pl ob lo") {
 		elementStarts[two[0]][two[1]] = true
 	}
+}
+
+// lazyRegexp compiles a pattern when it is first needed: most replies need few.
+func lazyRegexp(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
 // beginsTag reports whether a tag's name may begin with s.

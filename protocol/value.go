@@ -607,23 +607,6 @@ func valueEnd(s string) int {
 	return len(s)
 }
 
-// isLoose reports whether other quotes, or what begins a comment, stand outside of the strings of
-// a value.
-func isLoose(s string) bool {
-	inside := false
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case c == '\\':
-			i++
-		case c == '"':
-			inside = !inside
-		case !inside && (c == '\'' || c == '/' || c == '#'):
-			return true
-		}
-	}
-	return false
-}
-
 // step moves past a token that begins with c.
 func (p *span) step(k kind, c byte, n int) {
 	switch {

@@ -347,18 +347,12 @@ func TestNoCallInTextAtLimit(t *testing.T) {
 	}
 }
 
-// A call as a command or a method, or in a program in a fence, may be an example, and a label
-// before a dash explain a word: the model is asked once, and what it writes next is passed on
-// as it is.
+// A call as a method, or in a program in a fence, may be an example: the model is asked once,
+// and what it writes next is passed on as it is.
 func TestAskedOnce(t *testing.T) {
 	for _, text := range []string{
 		`client.get_weather(city="Paris")`,
 		`get_weather.call(city="Paris")`,
-		"Observation - Paris, 21 degrees",
-		"Tool result – Paris, 21 degrees",
-		"get_weather --city Paris",
-		"I look.\n$ get_weather --city=Paris",
-		"```bash\nget_weather --city Paris\n```",
 		"I will look.\n```python\nimport json\n\nprint(get_weather(city=\"Paris\"))\n```",
 		"```python\nweather = get_weather(\"Paris\")\nprint(weather)\n```",
 		`The call {"name":"get_weather","arguments":{"city":"Paris"}} tells it.`,
