@@ -359,3 +359,33 @@ func TestNarrowRule(t *testing.T) {
 		t.Errorf("no %s in %q", cmd.Dir, text)
 	}
 }
+
+// A question that was interrupted is asked again when the run, or its plan, is resumed.
+func TestInterruptedQuestion(t *testing.T) {
+	t.Parallel()
+	for name, args := range map[string][]string{
+		"run":  {"ask", "-m", "demo", "run `touch made`"},
+		"plan": {"agent", "run", "-m", "demo", "list the files, then run `touch made`, then what is 2 + 3?"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := onScreen(t, saved(command(t, nil, args...)), 100, 40)
+			s.shows("Allow it?")
+			s.types(ctrlC)
+			s.shows("To go on: mylm resume ")
+			if code := s.exit(); code != "130" {
+				t.Errorf("exit %s", code)
+			}
+			s = onScreen(t, again(s.cmd, "resume", "-m", "demo"), 100, 40)
+			s.shows("Allow it?")
+			s.types("y\r")
+			s.shows("touch made printed:")
+			if code := s.exit(); code != "0" || strings.Contains(s.text(), "not what was asked for") {
+				t.Errorf("exit %s:\n%s", code, s.text())
+			}
+			if _, err := os.Stat(filepath.Join(s.cmd.Dir, "made")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

@@ -133,7 +133,13 @@ var (
 	toolBlock       = expression{text: `(?s)<tool_definitions>(.*?)</tool_definitions>`}
 	toolName        = expression{text: `<tool>\s*<name>([^<]+)</name>`}
 	observationHead = expression{text: `^\[[^\]]*\] (Success|Error):\s*`}
+
+	resumed  = expression{text: `^You were interrupted\.`}                                     // how a run is told that it is resumed
+	cutShort = expression{text: `^(?:cancelled\b|mylm was ended while this call was running)`} // the errors of calls that an interrupt ended
 )
+
+// cut reports whether an interrupt ended the call.
+func (o observation) cut() bool { return !o.ok && cutShort.get().MatchString(o.body) }
 
 func readTurn(messages []providers.Message) *turn {
 	t := &turn{}
@@ -142,8 +148,9 @@ func readTurn(messages []providers.Message) *turn {
 		case m.Role == providers.System:
 			t.readPrompt(m.Text)
 			t.system = m.Text
-		case ok:
+		case ok && !o.cut():
 			t.seen = append(t.seen, o)
+		case ok, resumed.get().MatchString(m.Text): // what was not done is done now
 		case m.Role == providers.User && strings.TrimSpace(m.Text) != "":
 			t.goal, t.last, t.seen = question(m.Text), m.Text, nil
 		}

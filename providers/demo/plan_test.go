@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mylm/prompts"
+	"mylm/protocol"
 	"mylm/providers"
 	"mylm/providers/demo"
 )
@@ -73,5 +74,33 @@ func TestPlanStates(t *testing.T) {
 	}
 	if got := consulted(t, prompts.Reflect, prompts.PlanState, data)["progress"]; got == "" {
 		t.Error("nothing was said")
+	}
+}
+
+// A run that was interrupted and is resumed does what it was asked for: calls that were
+// not made, or that an interrupt ended, are made.
+func TestResumed(t *testing.T) {
+	text := func(name string) string {
+		text, err := prompts.Default().Text(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	call := protocol.EncodeCall("execute_command", json.RawMessage(`{"command":"touch x"}`))
+	for name, after := range map[string][]providers.Message{
+		"before the call":          {user(text(prompts.Resume))},
+		"at the question":          {{Role: providers.Assistant, Text: call}, user(text(prompts.Resume))},
+		"in the call":              {{Role: providers.Assistant, Text: call}, user(protocol.EncodeObservation("execute_command", false, "cancelled: signal: killed"))},
+		"in the call, by its loss": {{Role: providers.Assistant, Text: call}, user(protocol.EncodeObservation("execute_command", false, text(prompts.Unknown)))},
+	} {
+		messages := append([]providers.Message{prompt(all...), user("run `touch x`")}, after...)
+		if got := say(t, messages...); !strings.HasSuffix(got, call) {
+			t.Errorf("%s: %s", name, got)
+		}
+		done := append(messages, user(protocol.EncodeObservation("execute_command", true, "done")))
+		if got := say(t, done...); !strings.HasPrefix(got, "`touch x` printed:") {
+			t.Errorf("%s, then: %s", name, got)
+		}
 	}
 }

@@ -132,7 +132,10 @@ func runCommand(t *turn, m []string) string {
 
 // keepNote stores a sentence.
 func keepNote(t *turn, m []string) string {
-	_, reply := t.use("I will keep that in mind.", "remember that", "remember", map[string]any{"text": m[0]})
+	body, reply := t.use("I will keep that in mind.", "remember that", "remember", map[string]any{"text": m[0]})
+	if strings.HasPrefix(body, "Dry run:") {
+		return "This is a dry run: nothing was remembered."
+	}
 	return cmp.Or(reply, "I will remember that "+m[0]+".")
 }
 
