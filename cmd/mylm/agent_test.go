@@ -70,9 +70,9 @@ Two.
 	cmd.Stderr = &errs
 	_ = cmd.Run()
 	for _, want := range []string{
-		"plan: 4 tasks\n  ⋯ a  one\n  ⋯ b  two\n  ⋯ c  three\n  ⋯ d  four\n[1/10]",
+		"plan: 4 tasks\n  ⋯ a  one\n  ⋯ b  two\n  ⋯ c  three\n  ⋯ d  four\n▶ a (task 1 of 4): one\n",
 		"\nthe plan has changed: 5 tasks\n  ⋯ b  two again\n  ✗ d  four (blocked)\n  ⋯ e  five\n✗ d blocked: dropped by the model",
-		"\nthe plan has changed: 6 tasks\n  ⋯ f  six\n[3/10]",
+		"\nthe plan has changed: 6 tasks\n  ⋯ f  six\n▶ c (task 3 of 6): ",
 	} {
 		if !strings.Contains(errs.String(), want) {
 			t.Errorf("%q is not in %s", want, errs.String())

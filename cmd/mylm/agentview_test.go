@@ -34,7 +34,7 @@ func TestLiveView(t *testing.T) {
 			cmd := command(t, map[string]string{"replies.txt": planReplies}, "agent", "run", "look around and make a file")
 			c := converse(t, cmd, "", size)
 			c.expect("Goal: look around a")
-			c.expect("iteration 1/10, 0%")
+			c.expect("0 of 2 tasks done")
 			c.expect("▶ a  look around")
 			c.expect("⋯ b  make a file")
 			c.expect("~ halfway there")
@@ -46,7 +46,7 @@ func TestLiveView(t *testing.T) {
 			}
 			before := len(c.text())
 			c.types("y\n")
-			c.expect("iteration 2/10, 100%")
+			c.expect("2 of 2 tasks done")
 			c.expect("✓ a  look around")
 			c.expect("✓ b  make a file")
 			if code := c.exit(); code != "0" {

@@ -2,6 +2,7 @@ package sink
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,8 +15,6 @@ import (
 type tree struct {
 	goal    string
 	tasks   []plan.Task
-	turn    int // iteration
-	of      int
 	thought string
 	action  map[string]string // what each task does
 	waiting string            // what the backend does
@@ -40,9 +39,8 @@ func (t *Terminal) planEvent(ev agent.Event) {
 	case plan.Observed:
 		t.think(p.Progress)
 	case plan.TaskStart:
-		v.turn, v.of = p.Iteration, p.MaxIterations
 		v.set(p.ID, plan.InProgress, "")
-		t.line("", fmt.Sprintf("[%d/%d] %s: %s", p.Iteration, p.MaxIterations, label(p.ID), term.OneLine(term.Visible(p.Description), 200)))
+		t.line("", fmt.Sprintf("%s %s%s: %s", sign(plan.InProgress), label(p.ID), v.position(p.ID), term.OneLine(term.Visible(p.Description), 200)))
 	case plan.TaskEnd:
 		delete(v.action, p.ID)
 		v.set(p.ID, p.Status, p.Error)
@@ -73,9 +71,6 @@ var recoveries = map[plan.Step]string{
 func (t *Terminal) planned(p plan.Planned) {
 	v, was := t.tree, t.tree.tasks
 	v.goal, v.tasks = p.Goal, p.Tasks
-	if v.of == 0 {
-		v.of = max(10, 2*len(p.Tasks))
-	}
 	title := "plan: "
 	if p.Why == plan.Adjusted {
 		title = "the plan has changed: "
@@ -110,6 +105,15 @@ func (v *tree) set(id string, s plan.Status, failed string) {
 			v.tasks[i].Status, v.tasks[i].Error = s, failed
 		}
 	}
+}
+
+// position is where a task is in the plan.
+func (v *tree) position(id string) string {
+	at := slices.IndexFunc(v.tasks, func(t plan.Task) bool { return t.ID == id })
+	if at < 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (task %d of %d)", at+1, len(v.tasks))
 }
 
 // thinks keeps the last line of a thought that comes in pieces.
@@ -156,7 +160,7 @@ func (v *tree) rows(n int) []string {
 	}
 	rows := []string{
 		"Goal: " + term.OneLine(term.Visible(v.goal), 300),
-		fmt.Sprintf("iteration %d/%d, %d%% (%d of %d)", v.turn, v.of, done*100/max(1, len(v.tasks)), done, len(v.tasks)),
+		fmt.Sprintf("%d of %s done", done, term.Plural(len(v.tasks), "task")),
 	}
 	if len(v.tasks) == 0 {
 		rows[1] = "planning"
