@@ -91,11 +91,30 @@ func Missing(c *cli.Command, name, hint string) error {
 	for _, sub := range c.Subcommands {
 		names = append(names, sub.Name)
 	}
-	if near := failure.Near(name, names); near != "" {
+	if near := cmp.Or(synonym(name, names), failure.Near(name, names)); near != "" {
 		hint = "Did you mean " + c.HelpName + " " + near + "? " + hint
 	}
 	_, path := nameOf(c)
 	return failure.Usage("there is no command %q", term.Echoed(strings.TrimSpace(path+" "+name))).WithHint(hint)
+}
+
+// synonyms are words that other programs, and other commands of this one, have for the same.
+var synonyms = [][]string{
+	{"rm", "remove", "delete", "del", "forget", "revoke", "erase", "clear"},
+	{"list", "ls"},
+	{"show", "view", "cat", "info"},
+	{"add", "new", "create"},
+	{"search", "find", "grep"},
+}
+
+// synonym is the name that means the same as a word, "" if none does.
+func synonym(word string, names []string) string {
+	for _, group := range synonyms {
+		if i := slices.IndexFunc(names, func(name string) bool { return slices.Contains(group, name) }); i >= 0 && slices.Contains(group, strings.ToLower(word)) {
+			return names[i]
+		}
+	}
+	return ""
 }
 
 // nameOf splits the full name of a command into the program's and the rest.
