@@ -143,6 +143,10 @@ func (d *doctor) checkModel(ctx context.Context) {
 	case e.Provider == config.Ollama:
 		d.checkInstalled(ctx, typed, e)
 	case e.Provider == "demo", e.Provider == "scripted":
+		if _, err := setup.OpenModel(ctx, d.config, d.screen, nil); err != nil {
+			d.fault(statusError, "model", err, "")
+			return
+		}
 		d.ok("model", "%s: built-in rules, not a language model (%s)", term.Printable(typed), config.ModelName.Place(d.config.Settings))
 	default:
 		d.checkProvider(ctx, typed, e)
@@ -157,12 +161,16 @@ func (d *doctor) checkInstalled(ctx context.Context, typed string, e config.Entr
 	}
 	defer client.Close()
 	info, err := client.Model(e.Model, ollama.ModelOptions{}).Info(ctx)
-	switch providers.KindOf(err) {
-	case providers.Unreachable:
-		return
-	case "":
-	default:
-		d.fault(statusError, "model", fmt.Errorf("%s (%s): %w", term.Printable(typed), config.ModelName.Place(d.config.Settings), err), "")
+	if err != nil {
+		f := failure.Of(fmt.Errorf("%s (%s): %w", term.Printable(typed), config.ModelName.Place(d.config.Settings), err))
+		if providers.KindOf(err) == providers.Unreachable { // checkOllama has reported that
+			f.Err = fmt.Errorf("%s (%s): unknown, since Ollama does not answer", term.Printable(typed), config.ModelName.Place(d.config.Settings))
+			f.Hint = ""
+		}
+		if m, failed := setup.OpenModel(ctx, d.config, d.screen, nil); failed == nil {
+			m.Advise(f)
+		}
+		d.fault(statusError, "model", f, "")
 		return
 	}
 	if !info.Chats {
@@ -188,7 +196,11 @@ func (d *doctor) checkNeeds(ctx context.Context, client *ollama.Client, name str
 	const least = 4096 // what the prompt, the tools and one short file take
 	switch {
 	case n.Window > 0 && n.Window < least:
-		d.warn("window", "Give it a larger one: mylm ask --num-ctx 8192, or another model.", "%d tokens are too few for tools", n.Window)
+		fix := "Use another model: https://ollama.com/library"
+		if info, err := client.Model(name, ollama.ModelOptions{}).Info(ctx); err == nil && info.Trained >= 2*least {
+			fix = fmt.Sprintf("Give it a larger one: mylm ask --num-ctx %d, or another model.", 2*least)
+		}
+		d.warn("window", fix, "%d tokens are too few for tools", n.Window)
 	case n.Loaded:
 		d.ok("window", "%s; it is loaded", text)
 	case n.Bytes == 0 || free == 0 || !setup.OnThisMachine(client):
@@ -221,7 +233,11 @@ func (d *doctor) checkProvider(ctx context.Context, typed string, e config.Entry
 		return
 	}
 	if !slices.ContainsFunc(models, func(i providers.ModelInfo) bool { return i.Name == e.Model }) {
-		d.warn("model", "mylm models --provider "+cmp.Or(e.Name, e.Provider)+" lists them.", "%s is not among the %s of %s", name, term.Plural(len(models), "model"), p.Title)
+		var names []string
+		for _, i := range models {
+			names = append(names, setup.ServerText(i.Name))
+		}
+		d.warn("model", failure.Suggest(e.Model, names)+"mylm models --provider "+cmp.Or(e.Name, e.Provider)+" lists them.", "%s is not among the %s of %s", name, term.Plural(len(models), "model"), p.Title)
 		return
 	}
 	if full, _ := e.Complete(); full.Key == "" {

@@ -188,7 +188,7 @@ func TestDoctor(t *testing.T) {
 		"not installed":     {func(p *patient) { delete(p.replies, "/api/show") }, []string{"-m", "zz"}, false, false, "error model", "ollama pull zz"},
 		"cannot chat":       {func(p *patient) { p.replies["/api/show e"] = showEmbed }, []string{"-m", "e"}, false, false, "error model", "--model"},
 		"too large":         {func(p *patient) { p.replies["/api/tags"] = hugeChat }, nil, false, false, "warning window", "are free"},
-		"small window":      {func(p *patient) { p.replies["/api/show"] = showSmall }, nil, false, false, "warning window", "--num-ctx"},
+		"small window":      {func(p *patient) { p.replies["/api/show"] = showSmall }, nil, false, false, "warning window", "Use another model"},
 		"cannot be shown":   {func(p *patient) { delete(p.replies, "/api/show") }, nil, false, false, "error window", "not found"},
 		"newer memory": {func(p *patient) {
 			p.remembers()
