@@ -77,7 +77,7 @@ func (t *talk) model(ctx context.Context, name string) error {
 		m, err = setup.OpenModel(ctx, t.config, t.screen, nil)
 	}
 	if err == nil {
-		_, err = m.Window(ctx, t.screen) // a model that is missing is reported now
+		_, _, err = m.Window(ctx, t.screen) // a model that is missing is reported now
 	}
 	if err != nil {
 		t.chosen = config.ModelName.In(t.chosen, was)

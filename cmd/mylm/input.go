@@ -168,10 +168,10 @@ const usualWindow = 32768
 // window, and into a limit below it, beside the rest of the request. Too much is
 // refused, or with clip cut where it is longest.
 func (in *input) fit(ctx context.Context, m *setup.Model, request func(prompt string) (providers.Request, error), limit int, clip bool, screen *term.Screen) error {
-	size, window := len(in.prompt()), 0
+	size, window, trained := len(in.prompt()), 0, 0
 	if size >= 4096 { // less fits the smallest window there is, which is not asked about for nothing
 		var err error
-		if window, err = m.Window(ctx, screen); err != nil {
+		if window, trained, err = m.Window(ctx, screen); err != nil {
 			return err
 		}
 	}
@@ -182,13 +182,8 @@ func (in *input) fit(ctx context.Context, m *setup.Model, request func(prompt st
 	}
 	of := "its"
 	room, tokens, share := cmp.Or(window, usualWindow), likelyTokens, 4
-	larger := "Give a larger window with --num-ctx"
-	switch {
-	case limited:
-		// The instructions alone may take most of it, and the estimate is high.
-		room, tokens, share, of, larger = limit, mostTokens, 16, "the allowed", "Allow more with --max-context-tokens"
-	case m.Provider != config.Ollama:
-		larger = "Say in context of the model's entry that its window is larger"
+	if limited { // the instructions alone may take most of it, and the estimate is high
+		room, tokens, share, of = limit, mostTokens, 16, "the allowed"
 	}
 	whole := room
 	r, err := request("")
@@ -208,13 +203,30 @@ func (in *input) fit(ctx context.Context, m *setup.Model, request func(prompt st
 		return nil // there is hardly room for the instructions: the agent says so
 	}
 	if told == "" || !clip {
+		needed := (tokens(in.prompt()) + replyRoom + whole - room) * 9 / 8 // a larger window comes with longer instructions
+		var ways []string
 		if told != "" {
-			larger = "Cut it visibly with --clip, " + strings.ToLower(larger[:1]) + larger[1:]
+			ways = append(ways, "cut it visibly with --clip")
 		}
+		switch {
+		case limited && (window == 0 || needed <= window):
+			ways = append(ways, fmt.Sprintf("allow more with --max-context-tokens %d", needed))
+		case limited:
+			ways = append(ways, fmt.Sprintf("allow more with --max-context-tokens %d beside --clip", window))
+		case m.Provider == config.Ollama && (trained == 0 || needed <= trained):
+			ways = append(ways, fmt.Sprintf("give a larger window with --num-ctx %d", needed))
+		case m.Provider != config.Ollama && !m.Local():
+			ways = append(ways, "say in context of the model's entry what its window is, if it is larger")
+		}
+		ways = append(ways, "let the model read the file itself")
+		if len(in.attachments) == 0 || in.attachments[0].name == "stdin" {
+			ways[len(ways)-1] = "put it into a file here and let the model read that"
+		}
+		hint := strings.Join(ways, ", or ") + "."
 		return (&failure.Error{Code: failure.ExitContextFull, Name: "context_full",
 			Err: fmt.Errorf("the input is too long for %s: %s is about %d tokens, and there is room for about %d of %s %d",
 				m.Name, term.Bytes(int64(size)), tokens(in.prompt()), max(0, room), of, whole)}).
-			WithHint(larger + ", or let the model read the file itself.")
+			WithHint(strings.ToUpper(hint[:1]) + hint[1:])
 	}
 	if guessed {
 		screen.Say(fmt.Sprintf("mylm: the context window of %s is unknown; assuming %d tokens. Set context in a [models.NAME] entry.", setup.ServerText(m.Name), whole))

@@ -5,6 +5,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -104,5 +105,31 @@ func TestClipOfDenseText(t *testing.T) {
 	out, errs, code := h.run("ask", "--file", "dense", "--clip", "sum up")
 	if code != "0" || out != "Fine.\n" || !strings.Contains(errs, "dense is too long") {
 		t.Errorf("exit %s, %q, %s", code, out, errs)
+	}
+}
+
+// A window that is proposed for long input is one that the model has and that suffices.
+func TestProposedWindow(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, newPlaced(t, "Fine."))
+	for name, n := range map[string]int{"long": 2_000, "longest": 40_000} {
+		text := strings.Repeat("the quick brown fox jumps\n", n)
+		if err := os.WriteFile(filepath.Join(h.dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, errs, code := h.run("ask", "--file", "long", "--num-ctx", "4096", "sum up")
+	m := regexp.MustCompile(`--num-ctx \d+`).FindString(errs)
+	if code != "7" || m == "" {
+		t.Fatalf("exit %s, %s", code, errs)
+	}
+	if out, errs, code := h.run(append([]string{"ask", "--file", "long", "sum up"}, strings.Fields(m)...)...); code != "0" || out != "Fine.\n" {
+		t.Errorf("%s: exit %s, %q, %s", m, code, out, errs)
+	}
+	if _, errs, code := h.run("ask", "--file", "longest", "sum up"); code != "7" || strings.Contains(errs, "--num-ctx") {
+		t.Errorf("exit %s, %s", code, errs)
+	}
+	if _, errs, code := h.run("ask", "-m", "demo", "--file", "longest", "sum up"); code != "7" || strings.Contains(errs, "entry") {
+		t.Errorf("exit %s, %s", code, errs)
 	}
 }

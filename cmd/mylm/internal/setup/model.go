@@ -190,9 +190,9 @@ func (m *Model) Answered() {
 const windowPatience = 3 * time.Second
 
 // Window is the model's context window in tokens; 0 if it is unknown.
-func (m *Model) Window(ctx context.Context, n Notify) (window int, err error) {
+func (m *Model) Window(ctx context.Context, n Notify) (window, trained int, err error) {
 	info, err := m.info(ctx, n)
-	return info.Window, err
+	return info.Window, info.Trained, err
 }
 
 func (m *Model) info(ctx context.Context, n Notify) (info providers.Info, err error) {

@@ -44,7 +44,7 @@ func TestMuteWindow(t *testing.T) {
 	for provider, want := range map[string]time.Duration{"openai": 3 * time.Second, config.Ollama: 30 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			begin := time.Now()
-			window, err := (&Model{Model: mute{}, Provider: provider}).Window(t.Context(), &term.Screen{Still: true})
+			window, _, err := (&Model{Model: mute{}, Provider: provider}).Window(t.Context(), &term.Screen{Still: true})
 			if took := time.Since(begin); window != 0 || (err == nil) != (provider != config.Ollama) || took != want {
 				t.Errorf("%s: %d, %v after %v, want to go on after %v", provider, window, err, took, want)
 			}
