@@ -85,6 +85,10 @@ func serveMemory(c *cli.Context, s *term.Screen) error {
 	}
 	addr := c.String("http")
 	if addr == "" {
+		if term.IsTerminal(s.In) {
+			s.Say("mylm: waiting for a program that speaks MCP on stdin, which usually starts this command itself: claude mcp add mylm -- mylm mcp serve\n" +
+				"  Ctrl-D or Ctrl-C ends it.")
+		}
 		return offer.Serve(c.Context, s.In, s.Out)
 	}
 	host, _, err := net.SplitHostPort(addr)
@@ -106,7 +110,7 @@ func serveMemory(c *cli.Context, s *term.Screen) error {
 	}
 	listener, err := (&net.ListenConfig{}).Listen(c.Context, "tcp", addr)
 	if err != nil {
-		return (&failure.Error{Code: failure.ExitError, Name: "listen", Err: fmt.Errorf("cannot listen on %s: %w", term.Echoed(addr), err)}).WithHint("--http names another address.")
+		return cannotListen("mylm mcp serve --http", addr, err)
 	}
 	s.Say(fmt.Sprintf("mylm's memory is served on http://%s (Ctrl-C stops it)", listener.Addr()))
 	return (&serve.Server{Handler: guarded(offer.Handler(), key)}).Serve(c.Context, listener)

@@ -106,3 +106,14 @@ func TestMCPServeRoots(t *testing.T) {
 		}
 	}
 }
+
+// On a terminal it says what it waits for.
+func TestMCPServeOnATerminal(t *testing.T) {
+	t.Parallel()
+	s := onScreen(t, command(t, nil, "mcp", "serve"), 100, 20)
+	s.shows("mylm: waiting for a program that speaks MCP on stdin")
+	s.types(ctrlD)
+	if code := s.exit(); code != "0" {
+		t.Errorf("exit %s:\n%s", code, s.text())
+	}
+}

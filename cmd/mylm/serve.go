@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"mylm/cmd/mylm/internal/config"
@@ -28,7 +30,7 @@ func serveCommand(s *term.Screen) *cli.Command {
 it the tools as text, reads its calls, and corrects what cannot be read, unseen.
 The tools are run by the program that asks, never by mylm.
 
-The models are those of mylm models: Ollama's, and the entries of the configuration.
+The models are those of mylm models: Ollama's, the entries of the configuration, and demo.
 With -m every name that a program asks for means that model.`,
 		UsageText: `mylm serve                              # http://` + defaultServeAddress + `
 mylm serve -m qwen3:8b                  # whatever model a program asks for
@@ -90,8 +92,12 @@ func runServer(c *cli.Context, s *term.Screen, loaded *config.Config) error {
 			return failure.Usage("--allow-origin %s: an origin is a scheme and a host, such as https://app.example", term.Echoed(origin))
 		}
 	}
-	if c.Bool("log-requests") || options.LogContents {
-		options.Log = func(r serve.Record) { s.Say(recordLine(r)) }
+	advised := &advised{screen: s, redact: options.Redact}
+	options.Log = func(r serve.Record) {
+		if c.Bool("log-requests") || options.LogContents {
+			s.Say(recordLine(r))
+		}
+		advised.log(r)
 	}
 	models, err := setup.Serve(c.Context, loaded, s)
 	if err != nil {
@@ -101,8 +107,7 @@ func runServer(c *cli.Context, s *term.Screen, loaded *config.Config) error {
 
 	listener, err := (&net.ListenConfig{}).Listen(c.Context, "tcp", addr)
 	if err != nil {
-		return (&failure.Error{Code: failure.ExitError, Name: "listen", Err: fmt.Errorf("cannot listen on %s: %w", term.Echoed(addr), err)}).
-			WithHint("--addr names another address.")
+		return cannotListen("mylm serve --addr", addr, err)
 	}
 	s.Say(fmt.Sprintf("mylm serves http://%s, by %s (Ctrl-C stops it)", listener.Addr(), models.About()))
 	ctx, cancel := context.WithCancel(c.Context)
@@ -113,11 +118,53 @@ func runServer(c *cli.Context, s *term.Screen, loaded *config.Config) error {
 	return (&serve.Server{Handler: serve.New(options)}).Serve(ctx, listener)
 }
 
+// cannotListen is the error of an address. command takes another one.
+func cannotListen(command, addr string, err error) error {
+	var at *net.OpError
+	if errors.As(err, &at) { // it repeats the address
+		err = at.Err
+	}
+	hint := "To listen elsewhere: " + command + " " + defaultServeAddress
+	if errors.Is(err, syscall.EADDRINUSE) {
+		host, _, _ := net.SplitHostPort(addr)
+		err = errors.New("another program, maybe another mylm, listens there already")
+		hint = "End that one, or choose another port; 0 takes any that is free: " + command + " " + term.ShellQuote(net.JoinHostPort(host, "0"))
+	}
+	return (&failure.Error{Code: failure.ExitError, Name: "listen", Err: fmt.Errorf("cannot listen on %s: %w", term.Echoed(addr), err)}).WithHint(hint)
+}
+
 // checkModels says what keeps the models from answering, before a program asks one.
 func checkModels(ctx context.Context, s *term.Screen, models *setup.Served) {
 	if err := models.Check(ctx); err != nil && ctx.Err() == nil {
 		f := failure.Of(err)
-		s.Say("mylm: requests fail until this is put right: " + strings.TrimSpace(f.Error()+"\n"+f.Hint))
+		s.Say(strings.ReplaceAll(strings.TrimSpace("mylm: requests fail until this is fixed: "+f.Error()+"\n"+f.Hint), "\n", "\n  "))
+	}
+}
+
+// advised tells the operator what to do about a backend that fails: once, until a request
+// succeeds. Replies have none of it, since it may name addresses and programs of this machine.
+type advised struct {
+	screen *term.Screen
+	redact func(string) string
+
+	mu   sync.Mutex
+	last string
+}
+
+func (a *advised) log(r serve.Record) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	text := ""
+	if r.Cause != nil {
+		f := failure.Of(r.Cause)
+		text = a.redact(strings.TrimSpace(fmt.Sprintf("mylm: a request of %s failed: %s\n%s", setup.ServerText(r.Model), setup.ServerText(f.Error()), f.Hint)))
+		text = strings.ReplaceAll(text, "\n", "\n  ")
+	}
+	if text != "" && text != a.last {
+		a.screen.Say(text)
+	}
+	if text != "" || r.Error == "" && r.Model != "" {
+		a.last = text
 	}
 }
 

@@ -76,6 +76,42 @@ func TestServeWithoutOllama(t *testing.T) {
 	}
 }
 
+// What the operator can do about a backend that fails is told to the operator, once.
+func TestServeAdvises(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	base, stop := servingTo(t, &log, []string{"OPENAI_API_KEY=sk-test", "OPENAI_BASE_URL=http://127.0.0.1:1/v1"}, "-m", "openai/gpt-4o")
+	for range 2 {
+		resp, err := http.Post(base+"/v1/chat/completions", "application/json", strings.NewReader(`{"model":"x","messages":[{"role":"user","content":"x"}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if resp.StatusCode != 502 || strings.Contains(string(text), "OPENAI_BASE_URL") {
+			t.Errorf("%d %s", resp.StatusCode, text)
+		}
+	}
+	stop()
+	if n := strings.Count(log.String(), "mylm: a request of x failed: "); n != 1 {
+		t.Errorf("%d times: %s", n, log.String())
+	}
+}
+
+// An address that is taken is told once, with what to do.
+func TestServeAddressInUse(t *testing.T) {
+	t.Parallel()
+	base, stop := serving(t, nil, "-m", "demo")
+	defer stop()
+	addr := strings.TrimPrefix(base, "http://")
+	for _, args := range [][]string{{"serve", "-m", "demo", "--addr"}, {"mcp", "serve", "--http"}} {
+		out, err := command(t, nil, append(args, addr)...).CombinedOutput()
+		if text := string(out); exitCode(err) != "1" || strings.Count(text, addr) != 1 || !strings.Contains(text, "listens there already") || !strings.Contains(text, args[len(args)-1]+" 127.0.0.1:0") {
+			t.Errorf("%v: %v: %s", args, err, text)
+		}
+	}
+}
+
 // A call of the demo model comes out of each API; the server ends by itself when it is told.
 func TestServe(t *testing.T) {
 	base, stop := serving(t, nil, "-m", "demo")
@@ -100,7 +136,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// Only what the configuration and Ollama have can be asked by name: no file is read, and no
+// Only what the configuration and Ollama have, and the demo, can be asked by name: no file is read, and no
 // service is asked, at the word of another program.
 func TestServedModels(t *testing.T) {
 	ollama := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -128,13 +164,16 @@ func TestServedModels(t *testing.T) {
 		text, _ := io.ReadAll(resp.Body)
 		return resp.StatusCode, string(text)
 	}
-	if code, text := ask("GET", "/v1/models", ""); code != 200 || !strings.Contains(text, `"id":"one"`) {
+	if code, text := ask("GET", "/v1/models", ""); code != 200 || !strings.Contains(text, `"id":"one"`) || !strings.Contains(text, `"id":"demo"`) {
 		t.Errorf("%d %s", code, text)
 	}
-	for _, name := range []string{"openai/gpt-4o", "scripted//etc/passwd", "demo", "missing"} {
+	for _, name := range []string{"openai/gpt-4o", "scripted//etc/passwd", "missing"} {
 		if code, text := ask("POST", "/v1/chat/completions", `{"model":"`+name+`","messages":[{"role":"user","content":"x"}]}`); code != 404 || !strings.Contains(text, name) {
 			t.Errorf("%s: %d %s", name, code, text)
 		}
+	}
+	if code, text := ask("POST", "/v1/chat/completions", `{"model":"demo","messages":[{"role":"user","content":"what is 2 + 3?"}]}`); code != 200 || !strings.Contains(text, "2 + 3 = 5") {
+		t.Errorf("demo: %d %s", code, text)
 	}
 	resp, err := http.Get(base + "/v1/models")
 	if err != nil || resp.StatusCode != 401 {

@@ -104,7 +104,7 @@ func printClient(c *cli.Context, s *term.Screen, loaded *config.Config, name str
 		if err != nil {
 			return err
 		}
-		list, err := models.List(c.Context)
+		list, err := models.Real(c.Context)
 		model := "MODEL"
 		if err == nil && len(list) > 0 {
 			model = strings.TrimSuffix(list[0].Name, ":latest")
@@ -141,8 +141,12 @@ func sayWindow(c *cli.Context, s *term.Screen, models *setup.Served, known clien
 		return
 	}
 	info, err := informer.Info(c.Context)
-	if err == nil && info.Window > 0 && info.Window < known.prompt*5/4 {
-		s.Say(fmt.Sprintf("%s sends about %d tokens before any question, and the window of %s holds %d: choose a larger one (--num-ctx for Ollama), or another model.",
-			known.name, known.prompt, setup.ServerText(name), info.Window))
+	if need := known.prompt * 5 / 4; err == nil && info.Window > 0 && info.Window < need {
+		larger := ""
+		if info.Trained >= need { // of Ollama
+			larger = fmt.Sprintf("a larger one (mylm serve --num-ctx %d), or ", need)
+		}
+		s.Say(fmt.Sprintf("%s sends about %d tokens before any question, and the window of %s holds %d: choose %sanother model.",
+			known.name, known.prompt, setup.ServerText(name), info.Window, larger))
 	}
 }

@@ -106,7 +106,11 @@ func (x *exchange) asAPI(err error, model string) *apiError {
 	case errors.As(err, &output):
 		return refuse(http.StatusUnprocessableEntity, "model_output_unusable", "%s", output.Error())
 	case errors.As(err, &backend):
-		return x.h.ofBackend(backend, model)
+		e := x.h.ofBackend(backend, model)
+		if e.status >= http.StatusInternalServerError {
+			x.record.Cause = err
+		}
+		return e
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return &apiError{status: 499, code: "cancelled", message: "the request was cancelled"}
 	}

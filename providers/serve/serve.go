@@ -51,6 +51,7 @@ type Record struct {
 	Status      int    // of HTTP; a stream may have failed after a 200
 	Error       string // "": it succeeded
 	Code        string // of the error
+	Cause       error  // a backend's error that is no fault of the request, for the operator alone; nil: there is none
 	Duration    time.Duration
 	Usage       providers.Usage
 	Estimated   bool // the backend did not report all of Usage

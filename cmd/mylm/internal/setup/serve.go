@@ -73,7 +73,7 @@ func (s *Served) calling(o *opened, form calling.Form) *calling.Model {
 	}
 }
 
-// Open returns the model of a name: an entry of the configuration, or a model of
+// Open returns the model of a name: an entry of the configuration, the demo, or a model of
 // Ollama. Services that are not in the configuration are not asked at the word of
 // another program, nor are files read. A backend that does not say in time which form
 // of calls its model was trained for is asked again with the next request; requests that
@@ -122,10 +122,16 @@ func (s *Served) open(ctx context.Context, name string) (o *opened, ready *calli
 		return o, o.ready, nil
 	}
 	named := name
+	if strings.TrimSuffix(name, ":latest") == "demo" { // it needs nothing, and reads nothing
+		named = "demo"
+	}
 	_, entry := config.EntryFor(s.config.Models, strings.TrimSuffix(name, ":latest")) // as Ollama's clients call it
-	if entry {
+	provider, model := config.SplitModel(name)
+	switch {
+	case entry:
 		named = strings.TrimSuffix(name, ":latest")
-	} else if provider, model := config.SplitModel(name); provider != config.Ollama || model == "" {
+	case named == "demo":
+	case provider != config.Ollama || model == "":
 		return nil, nil, &providers.Error{Kind: providers.ModelMissing, Message: fmt.Sprintf("the model %q does not exist", name)}
 	}
 	c := s.config.For(named)
@@ -136,7 +142,7 @@ func (s *Served) open(ctx context.Context, name string) (o *opened, ready *calli
 	if len(s.opened) >= maxOpened {
 		clear(s.opened)
 	}
-	if !entry && len(s.config.Models) > 0 {
+	if !entry && !m.Local() && len(s.config.Models) > 0 {
 		m.Model = &unlisted{Model: m.Model, name: name, missing: s.missing}
 	}
 	o = &opened{Model: m, config: c}
@@ -191,8 +197,18 @@ func (silent) Say(string)                {}
 func (silent) Dim(string)                {}
 func (silent) Busy(string) (done func()) { return func() {} }
 
-// List lists the models that Open knows, as far as Ollama answers.
+// List lists the models that Open knows, as far as Ollama answers. The demo comes last, so
+// that no program that takes the first one gets it for a real one.
 func (s *Served) List(ctx context.Context) ([]providers.ModelInfo, error) {
+	list, err := s.Real(ctx)
+	if s.only != nil {
+		return list, err
+	}
+	return append(list, providers.ModelInfo{Name: "demo", Info: providers.Info{Chats: true}}), nil
+}
+
+// Real lists what there is besides the demo.
+func (s *Served) Real(ctx context.Context) ([]providers.ModelInfo, error) {
 	if s.only != nil {
 		return []providers.ModelInfo{{Name: s.only.Name, Info: providers.Info{Chats: true}}}, nil
 	}
@@ -226,7 +242,7 @@ func (s *Served) Check(ctx context.Context) (err error) {
 	if s.only != nil {
 		_, err = s.only.info(ctx, silent{})
 	} else {
-		_, err = s.List(ctx)
+		_, err = s.Real(ctx)
 	}
 	return err
 }
@@ -238,7 +254,7 @@ func (s *Served) About() string {
 	}
 	about := "the models of Ollama at " + config.Host.Or(s.config.Settings, "its usual address")
 	if n := len(s.config.Models); n > 0 {
-		about += " and of [models] in the configuration: " + strings.Join(slices.Sorted(maps.Keys(s.config.Models)), ", ")
+		about += ", those of [models] in the configuration: " + strings.Join(slices.Sorted(maps.Keys(s.config.Models)), ", ")
 	}
-	return about
+	return about + ", and demo"
 }
