@@ -27,7 +27,7 @@ func plansPath() (string, error) {
 func (r *run) planCache(goal string) (*plan.Cache, string) {
 	c := r.flags
 	path, err := plansPath()
-	if err != nil || r.Memory.NoSave != "" || c.Bool("fresh") || c.Bool("no-plan") || c.Bool("mixed") || c.String("plan") != "" || r.plan.workflow != nil || !r.asks() {
+	if err != nil || r.Options.DryRun || r.Memory.NoSave != "" || c.Bool("fresh") || c.Bool("no-plan") || c.Bool("mixed") || c.String("plan") != "" || r.plan.workflow != nil || !r.asks() {
 		return nil, ""
 	}
 	return &plan.Cache{Path: path}, plan.CacheKey(goal, r.Model.Name, r.Options.Tools.Names())
@@ -44,14 +44,12 @@ func (r *run) savePlan(cache *plan.Cache, key, goal string, tasks []plan.Task) {
 		r.out.note("this plan is not saved, because it contains secrets: " + strings.Join(found, ", "))
 		return
 	}
-	err := cache.Put(key, tasks)
-	r.plan.kept = r.plan.kept || err == nil
-	r.reportCacheError(err)
+	r.reportCacheError(cache.Put(key, tasks))
 }
 
 // reportCacheError reports that plans cannot be saved, which does not stop the run.
 func (r *run) reportCacheError(err error) {
-	if err != nil {
+	if err != nil && !r.Recorder.Failed() { // which was reported, for the same reason
 		r.out.screen.Say(fmt.Sprintf("mylm: the plan cannot be saved: %v", err))
 	}
 }

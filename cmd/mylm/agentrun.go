@@ -29,7 +29,6 @@ type planRequest struct {
 	context  map[string]string
 	confirm  string      // of the workflow: the mode can only be stricter
 	saved    *plan.Saved // the plan that is resumed; nil: a new one
-	kept     bool        // the plan was saved for the next time
 }
 
 // input is the goal as the model gets it.
@@ -71,9 +70,10 @@ func (r *run) executePlan(ctx context.Context, in input) error {
 		return failure.Usage("%v", err)
 	}
 	cache, key := r.planCache(goal)
+	var unread error
 	if len(r.plan.tasks) == 0 && cache != nil && r.asks() {
 		tasks, ok, err := cache.Get(key)
-		if r.reportCacheError(err); err != nil {
+		if unread = err; err != nil {
 			cache = nil
 		}
 		if ok {
@@ -82,6 +82,7 @@ func (r *run) executePlan(ctx context.Context, in input) error {
 		}
 	}
 	if r.flags.Bool("plan-only") {
+		r.reportCacheError(unread)
 		made, err := r.makePlan(ctx, options, goal)
 		if err != nil {
 			return err
@@ -109,6 +110,8 @@ func (r *run) executePlan(ctx context.Context, in input) error {
 	failed := append(r.out.sinks, &o).Watch(r.about(cmp.Or(r.question, goal)), events(ctx, r.Session))
 	r.result = o.result
 	switch {
+	case unread != nil:
+		r.reportCacheError(unread)
 	case cache == nil: // a plan that did not lead to the goal is made anew
 	case o.end.Success && len(o.made) > 0:
 		r.savePlan(cache, key, goal, o.made)

@@ -19,6 +19,7 @@ import (
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/sink"
 	"mylm/cmd/mylm/internal/term"
+	"mylm/memory/redact"
 	"mylm/providers"
 
 	"github.com/urfave/cli/v2"
@@ -88,8 +89,8 @@ func (r *run) start(ctx context.Context) error {
 			return err
 		}
 	}
-	if len(in.attachments)+len(in.images) > 0 {
-		r.Options.Labels["title"] = in.question
+	if title, secrets := redact.Text(in.question); len(in.attachments)+len(in.images)+len(secrets) > 0 {
+		r.Options.Labels["title"] = title
 	}
 	if r.Model.Notice != "" {
 		r.out.note(r.Model.Notice)
@@ -107,6 +108,9 @@ func (r *run) start(ctx context.Context) error {
 	}
 	if err := in.fit(ctx, r.Model, request, int(r.Options.MaxContextTokens), r.flags.Bool("clip"), r.out.screen); err != nil {
 		return err
+	}
+	if r.Memory.NoSave == "" && !r.out.quiet {
+		setup.ExplainOnce(r.out.screen) // before the question is saved
 	}
 	if r.plan != nil {
 		return r.executePlan(ctx, in)
@@ -275,18 +279,13 @@ func (r *run) end(ctx context.Context, err error) error {
 		o.Model = r.Model.Name
 	}
 	err = r.out.close(o, err)
-	kept, failed := r.plan != nil && r.plan.kept, false
-	if r.result != nil {
-		remembered, unkept := r.Memory.Record(ctx, remember.Run{Session: r.Session, Result: *r.result, Question: r.question})
-		kept, failed = kept || remembered, unkept
+	if r.result != nil && !r.Options.DryRun {
+		r.Memory.Record(ctx, remember.Run{Session: r.Session, Result: *r.result, Question: r.question}, !r.Recorder.Failed())
 	}
 	if saved && ctx.Err() == nil {
 		if n := r.Recorder.Prune(ctx); n > 0 {
 			r.out.note(fmt.Sprintf("deleted %s that had not changed for %d days", term.Plural(n, "session"), int(setup.SessionsKept.Hours()/24)))
 		}
-	}
-	if (saved || kept) && !failed && !r.Recorder.Incomplete() && !r.out.quiet && !r.out.screen.Unread() {
-		setup.ExplainOnce(r.out.screen)
 	}
 	return err
 }

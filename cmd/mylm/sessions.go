@@ -14,6 +14,7 @@ import (
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
+	"mylm/memory/redact"
 
 	"github.com/urfave/cli/v2"
 )
@@ -148,7 +149,7 @@ func (k *sessionsRun) listed(ctx context.Context, f journal.Filter) (all []journ
 
 // sessionRow is a session in a list, with so much of what it was about.
 func sessionRow(i journal.Info, room int) string {
-	title := i.Title
+	title, _ := redact.Text(i.Title) // of a version that kept it
 	if i.Problem != "" {
 		title = i.Problem
 	}

@@ -20,6 +20,7 @@ import (
 	"mylm/tools/ask"
 	"mylm/tools/mcp"
 	"mylm/tools/policy"
+	"mylm/tools/recall"
 	"mylm/tools/sandbox"
 	"mylm/tools/shell"
 	"mylm/tools/web"
@@ -174,6 +175,9 @@ func (g *Guard) approveDryRun(_ context.Context, r agent.ApprovalRequest) (agent
 	c := g.Call(r.Name, r.Args, r.Effect)
 	if d := g.Decision(c); d.Rule != "" && d.Verdict == policy.Deny {
 		return g.forbid(r, c, d), nil
+	}
+	if r.Name == recall.RememberName {
+		return agent.Decision{Verdict: agent.Rehearse}, nil
 	}
 	return agent.Decision{Verdict: agent.Allow}, nil
 }

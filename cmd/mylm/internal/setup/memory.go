@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"mylm/agent"
@@ -173,41 +176,58 @@ func (m *Memory) Offered(project, client string) (*tools.Registry, error) {
 const recordPatience = 2 * time.Minute
 
 // Record stores the question, the results and the answer. An error does not fail
-// the run; it is reported.
-func (m *Memory) Record(ctx context.Context, run remember.Run) (kept, failed bool) {
+// the run; it is reported, unless the session could not be kept either.
+func (m *Memory) Record(ctx context.Context, run remember.Run, report bool) {
 	if m.NoSave != "" || ctx.Err() != nil || demo.IsHelp(run.Result.Response) {
-		return false, false
+		return
 	}
 	limited, cancel := context.WithTimeout(ctx, recordPatience)
 	defer cancel()
 	defer m.notify.Busy("remembering")()
-	n, err := m.remembering().Keep(limited, run)
-	if err != nil && ctx.Err() == nil {
-		m.notify.Say("mylm: this conversation was not remembered: " + term.OneLine(err.Error(), 500))
-		return false, true
+	if _, err := m.remembering().Keep(limited, run); err != nil && report && ctx.Err() == nil {
+		m.notify.Say("mylm: this conversation was not remembered: " + unkept(err))
 	}
-	return n > 0, false
+}
+
+// unkept is why something cannot be kept, and what to do about it.
+func unkept(err error) string {
+	text := term.OneLine(err.Error(), 500)
+	if dir, failed := config.DataDir(); failed == nil && writeFault(err) {
+		text += "\n  Make " + dir + " a directory that you can write to, or have XDG_DATA_HOME name another one; --no-save keeps nothing and does not try."
+	}
+	return text
+}
+
+// writeFault reports whether a person can make a directory such that err does not come again.
+func writeFault(err error) bool {
+	return slices.ContainsFunc([]error{fs.ErrPermission, fs.ErrNotExist, syscall.ENOTDIR, syscall.EROFS, syscall.EISDIR}, func(e error) bool { return errors.Is(err, e) })
 }
 
 // firstTime reports whether something happens for the first time, and notes it in
-// a file of the data directory.
-func firstTime(name, note string) bool {
+// a file of the data directory. noted is false if it cannot be noted.
+func firstTime(name, note string) (first, noted bool) {
 	dir, err := config.DataDir()
 	if err != nil {
-		return false
+		return false, false
 	}
 	marker := filepath.Join(dir, name)
 	if _, err := os.Lstat(marker); err == nil {
-		return false
+		return false, true
 	}
-	return !errors.Is(config.CreateFile(marker, note), os.ErrExist) // by another process, just now
+	if err = os.MkdirAll(dir, 0o700); err == nil {
+		err = config.CreateFile(marker, note)
+	}
+	return !errors.Is(err, os.ErrExist), err == nil // another process may have made it just now
 }
 
-// ExplainOnce reports that conversations are stored, the first time one is. If
-// that cannot be recorded, it is reported each time, which does no harm.
+// ExplainOnce reports that conversations are stored, before the first one is. Where that
+// cannot be noted, nothing can be stored either, which is reported then.
 func ExplainOnce(n Notify) {
 	dir, err := config.DataDir()
-	if err != nil || !firstTime("memory_told", "The user was told that conversations are remembered.\n") {
+	if err != nil {
+		return
+	}
+	if first, noted := firstTime("memory_told", "The user was told that conversations are remembered.\n"); !first || !noted {
 		return
 	}
 	n.Say("mylm: from now on, questions, results and answers are saved on this machine only: " + dir + "\n" +
@@ -242,7 +262,6 @@ type Recorder struct {
 	store  *journal.Store
 	notify Notify
 	off    atomic.Bool
-	broken atomic.Bool // an entry could not be written
 }
 
 // Append implements agent.Recorder.
@@ -255,9 +274,6 @@ func (r *Recorder) Append(ctx context.Context, e agent.Entry) error {
 		r.giveUp(err)
 		return nil
 	}
-	if err != nil {
-		r.broken.Store(true)
-	}
 	return err
 }
 
@@ -267,9 +283,12 @@ func (r *Recorder) Keeps() bool { return r != nil && !r.off.Load() }
 // giveUp reports, once, that the session is not recorded.
 func (r *Recorder) giveUp(err error) {
 	if r.off.CompareAndSwap(false, true) {
-		r.notify.Say("mylm: this session is not kept, and cannot be resumed: " + term.OneLine(err.Error(), 500))
+		r.notify.Say("mylm: this session is not kept, and cannot be resumed: " + unkept(err))
 	}
 }
+
+// Failed reports whether nothing of the session could be recorded, which giveUp has reported.
+func (r *Recorder) Failed() bool { return r != nil && r.off.Load() }
 
 // Finish closes the session, and reports whether it was recorded.
 func (r *Recorder) Finish() bool {
@@ -281,9 +300,6 @@ func (r *Recorder) Finish() bool {
 	}
 	return !r.off.Load()
 }
-
-// Incomplete reports whether a part of the session could not be recorded.
-func (r *Recorder) Incomplete() bool { return r != nil && r.broken.Load() }
 
 // Bounds of the time that the end of a run spends on old sessions.
 const (

@@ -247,7 +247,7 @@ func adviseHosts(t *tools.Tool) {
 // explainUnasked explains what it means that a command runs without a question,
 // the first time one does.
 func explainUnasked(n Notify) {
-	if firstTime("unasked_told", "The user was told that commands run unasked in the sandbox.\n") {
+	if first, _ := firstTime("unasked_told", "The user was told that commands run unasked in the sandbox.\n"); first {
 		n.Say("mylm: commands run without a question in a sandbox where they can read this workspace and write nothing; code of the project runs there, too.\n" +
 			"  If the sandbox blocks something, you are asked. With --unasked never, or unasked = \"never\" in [policy], you are asked about every command.")
 	}
