@@ -105,7 +105,7 @@ func TestUnreadOutputEndsTheRun(t *testing.T) {
 		}
 		eventually(t, func() bool { return len(p.questions()) == 1 })
 		out.Close()
-		if code := exitWithin(t, cmd); code != "141" || errs.String() != "" {
+		if code := exitWithin(t, cmd); code != "141" || strings.Count(errs.String(), "mylm: ") != 1 || !strings.HasPrefix(errs.String(), "mylm: from now on, ") {
 			t.Errorf("%v: exit %s, stderr %q", args, code, errs.String())
 		}
 		if list, _, _ := h.run("sessions", "list"); !strings.Contains(list, "  interrupted  ") {

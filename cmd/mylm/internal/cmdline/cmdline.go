@@ -102,7 +102,8 @@ func Missing(c *cli.Command, name, hint string) error {
 var synonyms = [][]string{
 	{"rm", "remove", "delete", "del", "forget", "revoke", "erase", "clear"},
 	{"list", "ls"},
-	{"show", "view", "cat", "info"},
+	{"show", "view", "cat", "info", "get"},
+	{"edit", "set", "change"},
 	{"add", "new", "create"},
 	{"search", "find", "grep"},
 }
