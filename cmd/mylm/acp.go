@@ -160,7 +160,7 @@ func (h *editorHost) List(ctx context.Context, p acp.Page) ([]acp.Info, error) {
 		}
 		for _, i := range found {
 			if dir := i.Labels["dir"]; i.State != journal.Unreadable && filepath.IsAbs(dir) {
-				all = append(all, acp.Info{ID: i.ID, Dir: dir, Title: term.OneLine(i.Title, 200), Changed: i.Changed})
+				all = append(all, acp.Info{ID: i.ID, Dir: dir, Title: term.OneLine(titleOf(i), 200), Changed: i.Changed})
 			}
 		}
 		if len(found) < f.Limit || len(all) >= p.Limit {

@@ -211,7 +211,7 @@ func (t *talk) sessions(ctx context.Context) (ids []chat.Candidate) {
 	}
 	for _, i := range all {
 		if i.Problem == "" {
-			ids = append(ids, chat.Candidate{Word: i.ID, Note: i.Changed.Local().Format("2006-01-02 15:04") + "  " + i.Title})
+			ids = append(ids, chat.Candidate{Word: i.ID, Note: i.Changed.Local().Format("2006-01-02 15:04") + "  " + titleOf(i)})
 		}
 	}
 	return ids

@@ -274,7 +274,7 @@ func sessionNames(ctx context.Context) []cmdline.Candidate {
 		return all
 	}
 	for _, i := range found {
-		all = append(all, cmdline.Candidate{Value: i.ID, About: fmt.Sprintf("%s  %s", i.Changed.Local().Format("2006-01-02 15:04"), cmp.Or(i.Problem, i.Title))})
+		all = append(all, cmdline.Candidate{Value: i.ID, About: fmt.Sprintf("%s  %s", i.Changed.Local().Format("2006-01-02 15:04"), cmp.Or(i.Problem, titleOf(i)))})
 	}
 	return all
 }

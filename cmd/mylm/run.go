@@ -19,7 +19,6 @@ import (
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/sink"
 	"mylm/cmd/mylm/internal/term"
-	"mylm/memory/redact"
 	"mylm/providers"
 
 	"github.com/urfave/cli/v2"
@@ -89,8 +88,8 @@ func (r *run) start(ctx context.Context) error {
 			return err
 		}
 	}
-	if title, secrets := redact.Text(in.question); len(in.attachments)+len(in.images)+len(secrets) > 0 {
-		r.Options.Labels["title"] = title
+	if len(in.attachments)+len(in.images) > 0 {
+		r.Options.Labels["title"] = in.question
 	}
 	if r.Model.Notice != "" {
 		r.out.note(r.Model.Notice)

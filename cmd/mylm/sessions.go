@@ -79,6 +79,9 @@ func listSessionsCommand(s *term.Screen) *cli.Command {
 				return err
 			}
 			if k.cli.Bool("json") {
+				for i := range all {
+					all[i].Title = titleOf(all[i])
+				}
 				return term.PrintJSON(s.Out, append([]journal.Info{}, all...))
 			}
 			w, room := k.screen.Columns(""), lineText
@@ -147,9 +150,20 @@ func (k *sessionsRun) listed(ctx context.Context, f journal.Filter) (all []journ
 	return all, more, hidden, ctx.Err()
 }
 
+// titleOf is what a session was about, without secrets. Of a title that was cut the last
+// word goes: a part of a secret would not be recognised.
+func titleOf(i journal.Info) string {
+	title := i.Title
+	if cut, ok := strings.CutSuffix(title, "…"); ok {
+		title = cut[:strings.LastIndexByte(cut, ' ')+1] + "…"
+	}
+	title, _ = redact.Text(title)
+	return title
+}
+
 // sessionRow is a session in a list, with so much of what it was about.
 func sessionRow(i journal.Info, room int) string {
-	title, _ := redact.Text(i.Title) // of a version that kept it
+	title := titleOf(i)
 	if i.Problem != "" {
 		title = i.Problem
 	}
