@@ -214,9 +214,7 @@ func firstTime(name, note string) (first, noted bool) {
 	if _, err := os.Lstat(marker); err == nil {
 		return false, true
 	}
-	if err = os.MkdirAll(dir, 0o700); err == nil {
-		err = config.CreateFile(marker, note)
-	}
+	err = config.CreateFile(marker, note)
 	return !errors.Is(err, os.ErrExist), err == nil // another process may have made it just now
 }
 
@@ -224,7 +222,7 @@ func firstTime(name, note string) (first, noted bool) {
 // cannot be noted, nothing can be stored either, which is reported then.
 func ExplainOnce(n Notify) {
 	dir, err := config.DataDir()
-	if err != nil {
+	if err != nil || os.MkdirAll(dir, 0o700) != nil {
 		return
 	}
 	if first, noted := firstTime("memory_told", "The user was told that conversations are remembered.\n"); !first || !noted {
