@@ -331,6 +331,9 @@ func bulleted(s string) (rest string) {
 // observed, behindLabel, call and step.
 func (f *finder) atLine(s string) guess {
 	rest := bulleted(s)
+	if strings.HasPrefix(rest, "\n") { // nothing is on the line, and the next is looked at by itself
+		return guess{}
+	}
 	bullet := len(rest) < len(s)
 	rest = strings.TrimPrefix(rest, functools)
 	skipped, head := len(s)-len(rest), rest[:min(len(rest), maxTag)]
