@@ -117,8 +117,8 @@ func (h *home) lost(err error) string {
 	return ""
 }
 
-// leaving is the input of the activity at the end of a run that worked in a copy.
-type leaving struct {
+// leaveInput is the input of the activity at the end of a run that worked in a copy.
+type leaveInput struct {
 	Session string `json:"session"`
 	Through int    `json:"through"` // its entries before
 	Run     string `json:"run"`
@@ -133,7 +133,7 @@ func (e *effects) leave(end agent.Entry) error {
 	ctx, cancel := workflow.NewDisconnectedContext(e.ctx)
 	defer cancel()
 	var changed bool
-	in := leaving{e.session, e.last, end.Run, e.home.Copy}
+	in := leaveInput{e.session, e.last, end.Run, e.home.Copy}
 	err := workflow.ExecuteActivity(e.home.at(ctx, leaveActivity, 0), leaveActivity.name, in).Get(ctx, &changed)
 	if is(err, refusal) {
 		return err
@@ -150,7 +150,7 @@ func (e *effects) leave(end agent.Entry) error {
 }
 
 // leave appends an entry with the changes in a copy, if there are any, and removes the copy.
-func (r *Runs) leave(ctx context.Context, in leaving) (changed bool, err error) {
+func (r *Runs) leave(ctx context.Context, in leaveInput) (changed bool, err error) {
 	defer beat(ctx)()
 	s, _, err := r.append(ctx, entries{Session: in.Session, Through: in.Through})
 	if err != nil {
