@@ -229,23 +229,15 @@ func (l *line) literal() bool {
 func (d *Decoder) inSentence(s string, m mark) (text, unsure bool) {
 	const longestMark = 3
 	after := s[m.n:min(len(s), maxTag)]
-	word := strings.TrimLeft(after, " \t")
-	n := pathLen(word)
-	role := strings.ToLower(word[:n])
 	spaced := d.line.spaced || !d.line.filled
 	switch _, begins := turns[m.kind]; {
 	case m.tag != turnEnd, begins, d.mode == inThought, d.line.literal():
 		return false, false
 	case after == "", after[0] >= utf8.RuneSelf && len(after) < longestMark:
 		return false, len(s) < maxTag
-	case startsWithAny(after, closingMarks), spaced && startsWithAny(after, sentenceMarks), !spaced && after[0] == '*' && d.line.last == '*':
-		return true, false
-	case !spaced, !d.line.filled, strings.IndexByte(".!?", d.line.last) >= 0, len(word) == len(after) && n > 0:
-		return false, false
-	case n == len(word):
-		return false, len(s) < maxTag
 	}
-	return strings.IndexByte("\r\n<[{", word[0]) < 0 && !roles[role] && !ownRoles[role], false
+	return startsWithAny(after, closingMarks) || spaced && startsWithAny(after, sentenceMarks) ||
+		!spaced && after[0] == '*' && d.line.last == '*', false
 }
 
 // What is directly behind a token that a sentence shows, and behind one that has a space before it.
