@@ -402,7 +402,7 @@ func (d *Decoder) finish(name string, call *ToolCall, err *ValueError, raw strin
 	}
 	d.parts = append(d.parts, Part{Kind: Call, Call: call})
 	d.mode = done
-	d.loses(0)
+	d.losesBefore(false)
 }
 
 // bare decides D10, D11, D12, D13, D14, D17 and D18: it judges a call without tags by what is around

@@ -44,12 +44,17 @@ func (d *Decoder) lost() {
 // failBehind fails a reply for what begins behind its text: a call that cannot be read, or
 // the result of one (B19). A call before it, in a form that is not read, is no text either.
 func (d *Decoder) failBehind(err *FormatError) {
-	f := finder{d: d, text: d.passed.String(), resultFollows: err.Reason == InventedObservation}
+	d.losesBefore(err.Reason == InventedObservation)
+	d.fail(err)
+}
+
+// losesBefore notes what of the text before the verdict is a call in a form that is not read.
+func (d *Decoder) losesBefore(result bool) {
+	f := finder{d: d, text: d.passed.String(), resultFollows: result}
 	d.loses(0)
 	if tool, at, _ := f.find(d.callStarts); tool != "" {
 		d.loses(len(f.text) - f.nameBefore(at))
 	}
-	d.fail(err)
 }
 
 // failAt fails a reply for what begins n bytes before the end of its text.
@@ -424,10 +429,14 @@ func (f *finder) behindLabel(head, rest string, skipped int) guess {
 	return guess{}
 }
 
-// call decides A8 for a call that s begins: the name of a tool and literal arguments in
-// parentheses, brackets or an object, and nothing behind them on the line but, in a list, other
-// calls; and for methods and functions that call a tool.
+// call decides A8 for a call that s begins: the name of a tool and arguments in parentheses,
+// brackets or an object, and nothing behind them on the line but, in a list, other calls; and
+// for methods and functions that call a tool. In a list the call, or its name, may be a string.
 func (f *finder) call(s string, bullet, list bool) guess {
+	quote := ""
+	if list && s != "" && (s[0] == '\'' || s[0] == '"') {
+		quote, s = s[:1], s[1:]
+	}
 	s = strings.TrimPrefix(s, "print(")
 	n := pathLen(s)
 	if n == len(s) {
@@ -448,6 +457,13 @@ func (f *finder) call(s string, bullet, list bool) guess {
 	}
 	if !known {
 		return guess{}
+	}
+	if after, ended := strings.CutPrefix(s[n:], quote); quote != "" && ended { // only the name is a string
+		after = strings.TrimLeft(after, " ,")
+		if after == "" || after[0] != '{' && after[0] != '(' {
+			return f.soon(after, 1, 0)
+		}
+		n = len(s) - len(after)
 	}
 	between := beforeArgs().FindString(s[n:min(len(s), n+maxTag)])
 	s = s[n+len(between):]
@@ -475,10 +491,13 @@ func (f *finder) call(s string, bullet, list bool) guess {
 	case !strings.HasPrefix(s, "("):
 		return guess{}
 	}
-	behind, ok := f.keywords(f.within(s, maxPassed))
+	behind, ok := f.arguments(tool, f.within(s, maxPassed))
+	behind = strings.TrimPrefix(behind, quote)
 	line, _, _ = strings.Cut(behind, "\n")
-	others := list && strings.HasPrefix(line, ",") && strings.HasSuffix(strings.TrimSpace(line), ")]")
-	if !ok || !others && strings.Trim(line, " \t*_;,.])}\r") != "" && (f.d.opts.Told || !returned().MatchString(line)) {
+	block, _, _ := strings.Cut(behind, blankLine)
+	block, closed := strings.CutSuffix(strings.TrimSpace(block), "]")
+	others := list && closed && strings.HasPrefix(line, ",") && strings.HasSuffix(strings.TrimRight(block, white+quote), ")")
+	if !ok || !others && strings.Trim(line, " \t*_;,.])}\r") != "" && (f.d.opts.Told || !returned().MatchString(line) && (!list || !indexed().MatchString(line))) {
 		return guess{}
 	}
 	return found(tool)
@@ -502,6 +521,10 @@ func (d *Decoder) method(path string) (tool string, known bool) {
 
 // returned is what comes between a call and what it is said to have returned, or a comment.
 var returned = lazyRegexp(`^ *(?:->|=>|→|#|= ?["'0-9])`)
+
+// indexed is the end of a list of calls that a program goes on with: it takes one result, or calls
+// it. A link has an address there.
+var indexed = lazyRegexp(`^](?:\[|\(\))`)
 
 // beforeArgs is what may come between a name and its arguments: the number of the
 // call in Kimi's form, a token of Kimi's or Mistral's, marks of bold type, a colon,

@@ -88,7 +88,11 @@ func (f *finder) python(s string) (tool, rest string) {
 	n := pathLen(s)
 	page := len(s) > n+2 && isDigit(s[n+1]) && s[n+2] == ')' // of a manual, as grep(1)
 	if tool, known := f.d.declared(tidyName(s[:n])); known && strings.HasPrefix(s[n:], "(") && (!page || f.d.stands(tool)) {
-		if rest, ok := f.keywords(s[n:]); ok {
+		read := f.arguments
+		if f.d.opts.Told { // what is in a program may be a variable
+			read = func(_, src string) (string, bool) { return f.keywords(src) }
+		}
+		if rest, ok := read(tool, s[n:]); ok {
 			return tool, rest
 		}
 	}
@@ -100,6 +104,33 @@ func (f *finder) python(s string) (tool, rest string) {
 var positional = lazyRegexp(`^\(` + literalArg + `(?:,` + literalArg + `)*\)`)
 
 const literalArg = `\s*(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|-?[0-9.]+|True|False)\s*`
+
+// arguments reads the arguments of a call of Python, if src begins with some, and returns what
+// is behind them. The values of arguments that the tool declares may be no literals: city=Paris.
+func (f *finder) arguments(tool, src string) (rest string, ok bool) {
+	if rest, ok = f.keywords(src); ok {
+		return rest, true
+	}
+	m := firstKeyword().FindStringSubmatch(src[:min(len(src), maxTag)])
+	if m == nil || f.d.property(tool, m[1]) == nil {
+		return src, false
+	}
+	depth := 0
+	for i := range len(f.ahead(src, maxElem)) {
+		switch src[i] {
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			if depth--; depth == 0 {
+				return src[i+1:], true
+			}
+		}
+	}
+	return src, false
+}
+
+// firstKeyword is the argument that a call of Python begins with.
+var firstKeyword = lazyRegexp(`^\(\s*([\w-]+)\s*=[^=]`)
 
 // keywords reads the arguments of a call of Python, if src begins with some, and returns
 // what is behind them.
@@ -229,7 +260,10 @@ func (f *finder) fenced(s, indent string) guess {
 		if tool = f.inObject(content); tool == "" {
 			tool = f.argumentsOf(content, f.text[:len(f.text)-len(s)])
 		}
-	case strings.Trim(rest, " \t)\r\n;") != "":
+		if tool == "" && content[0] == '[' {
+			tool, _ = f.python(trimSpace(content[1:]))
+		}
+	case strings.Trim(rest, " \t)\r\n;") != "" && (strings.Contains(rest, "\n") || !returned().MatchString(rest)):
 		tool = ""
 	}
 	if tool == "" && said {
