@@ -8,20 +8,30 @@ import (
 )
 
 // debrisLine is a line that models write before a call and that belongs to it, or the
-// beginning of one: the first of a fence, a token in brackets, a lone tag, marks.
+// beginning of one: the first of a fence, a token in brackets, a lone tag, marks, the label of
+// an action.
 var debrisLine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("^(?:(?:`+|~+) ?[\\w-]*|\\[(?:[A-Z_]*|(?i:tool|function)_?(?i:calls?|request)?)\\]?|</?[\\w:.-]*>?|[*_#>\"'-]+|js?o?n?)$")
+	return regexp.MustCompile("^(?:(?:`+|~+) ?[\\w-]*|\\[(?:[A-Z_]*|(?i:tool|function)_?(?i:calls?|request)?)\\]?|</?[\\w:.-]*>?|[*_#>\"'-]+|js?o?n?|[*_#]*A(?:c(?:t(?:i(?:o(?:n(?: ?\\d*:?[*_]*)?)?)?)?)?)?)$")
 })
+
+// debrisToken is the control token that a text ends with: before a call it opened one.
+var debrisToken = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<(?:\|[^<>|\s]*\||｜[^<>｜\s]*｜)>$`) })
 
 // maxDebris is how long such a line may be, in bytes.
 const maxDebris = 40
 
 // beforeCall is text, which follows what was shown, with so many fences, without such lines
-// at its end.
+// and tokens at its end.
 func beforeCall(text string, follows bool, shown int) string {
 	before := shown + fences(text)
 	for {
 		text = strings.TrimRightFunc(text, unicode.IsSpace)
+		if strings.HasSuffix(text, ">") {
+			if token := debrisToken().FindString(text[max(0, len(text)-maxDebris):]); token != "" {
+				text = text[:len(text)-len(token)]
+				continue
+			}
+		}
 		begin := strings.LastIndexByte(text, '\n') + 1
 		line := strings.TrimSpace(text[begin:])
 		switch {

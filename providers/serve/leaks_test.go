@@ -281,6 +281,13 @@ var leaks = []string{
 	"name: get_weather\narguments:\n  city: Paris",
 	"tool_name: get_weather\nparameters:\n  city: Paris",
 	"- name: get_weather\n  arguments:\n    city: Paris",
+	"I look.\nget_weather(city=Paris)",
+	"[get_weather(city=Paris),\nget_weather(city=Rome)]",
+	"['get_weather(city=Paris)', 'get_weather(city=Rome)']",
+	"['get_weather', {'city': 'Paris'}]",
+	"['get_weather'(city='Paris')]",
+	"{\"name\":\"get_weather\",\"arguments\":{\"city\":\"Paris\"}}<tool_call>\n{\"name\":\"get_weather\",\"arguments\":{\"city\":\"Rome\"}}\n</tool_call>",
+	"I look.\n{\"name\":\"get_weather\",\"arguments\":{\"city\":\"Paris\"}}\n<|im_start|>\n{\"name\":\"get_weather\",\"arguments\":{\"city\":\"Rome\"}}\n<|im_start|>",
 }
 
 // Such a reply is a call, or an error that clients do not retry, through each surface,
@@ -359,6 +366,9 @@ func TestAskedOnce(t *testing.T) {
 		"I look.\n```json\n{\"name\":\"get_weather\",\"arguments\":{\"city\":\"Paris\"}}\n```\n```output\nrain\n```\nIt rains.",
 		"I look.\n<code>\nweather = get_weather(city=\"Paris\")\nprint(weather)\n</code>",
 		"List the files with:\n\n```bash\nls -la\n```",
+		"I look.\n```python\n[get_weather(city=\"Paris\"), get_weather(city=\"Rome\")]\n```",
+		"I look.\n```python\nget_weather(city=\"Paris\")  # Output: rain\n```",
+		"[get_weather(city=\"Paris\")][0]\n\nThis reads the weather.",
 	} {
 		upstream := says(text)
 		server := start(t, upstream, serve.Options{})
@@ -384,6 +394,8 @@ func TestDebris(t *testing.T) {
 	for before, want := range map[string]string{
 		"```json\n": "", "``` json\n": "", "I look.\n```tool_code\n": "I look.", "I look.\n[tool_request]\n": "I look.", "I look.\n[TOOL_REQUEST]\n": "I look.", ">>>\n": "", "**": "",
 		"I look.\n\n- ": "I look.", "### ": "", "<tools>\n": "", "json\n": "", "I look:\n\"\"\"\n": "I look:",
+		"Thought 1: I look.\nAction 1:\n": "Thought 1: I look.", "I look.\n**Action:**\n": "I look.", "There are two.\nAn\n": "There are two.\nAn",
+		"I look: <|im_start|>\n": "I look:",
 		"So:\n```go\nx()\n```\n": "So:\n```go\nx()\n```", "I have 3 > 2.\n": "I have 3 > 2.",
 	} {
 		server := start(t, says(before+call), serve.Options{})
