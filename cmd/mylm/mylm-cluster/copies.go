@@ -57,7 +57,7 @@ func openCopies(ctx *cli.Context, c *config.Config, w *setup.Worker, say func(st
 	store, err := copies.Open(dir, c.Workspace, int64(ctx.Int("copy-limit"))<<20)
 	if err != nil {
 		f := failure.Usage("--copies %s: %w", term.Echoed(dir), err)
-		if errors.Is(err, copies.ErrInUse) {
+		if errors.Is(err, copies.ErrInUse) || errors.Is(err, copies.ErrForeign) {
 			return nil, f.WithHint("Each worker needs a directory of its own.")
 		}
 		return nil, f
@@ -137,14 +137,14 @@ func (c *copied) Count() int {
 // sweepEvery is how often copies are looked for whose runs are over.
 const sweepEvery = time.Hour
 
-// sweep removes what a kill has left, as a worker begins and then each hour.
+// sweep removes what was left for long enough, as a worker begins and then each hour.
 func (c *cluster) sweep(ctx context.Context, l *link, of *copied) {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
 	for ctx.Err() == nil {
 		err := of.Sweep(time.Now(), func(run copies.Owner) (bool, error) { return l.over(ctx, run) })
 		if err != nil && ctx.Err() == nil {
-			c.screen.Say("mylm-cluster: copies of runs that have ended are not removed: " + term.OneLine(err.Error(), 500))
+			c.screen.Say("mylm-cluster: copies of runs that have ended cannot be removed: " + term.OneLine(err.Error(), 500))
 		}
 		select {
 		case <-ctx.Done():
@@ -188,18 +188,19 @@ func changesOf(e agent.Entry) (all copies.Changes, failed string, ok bool) {
 func changesText(e agent.Entry) string {
 	all, failed, _ := changesOf(e)
 	var text string
+	ignored := tools.Count(all.Ignored, "new entry") + " that git ignores"
 	switch counted := all.Counted(); {
 	case failed != "":
-		return "what was changed in the copy of the workspace is lost: " + failed
+		return "there is no patch of what was changed in the copy of the workspace: " + failed
 	case counted == "":
-		text = "nothing was changed in the copy of the workspace"
+		return "nothing but " + ignored + " in the copy of the workspace: there is no patch"
 	case all.Kept != "":
 		text = fmt.Sprintf("%s in the copy of the workspace, too much for a patch: for a week it is at %s", counted, all.Kept)
 	default:
 		text = fmt.Sprintf("%s in the copy of the workspace: mylm-cluster changes %s prints the patch", counted, e.Session)
 	}
 	if all.Ignored > 0 {
-		text += fmt.Sprintf(" (without %s that git ignores)", tools.Count(all.Ignored, "new entry"))
+		text += " (without " + ignored + ")"
 	}
 	return text
 }
@@ -208,7 +209,7 @@ func (c *cluster) changesCommand() *cli.Command {
 	return &cli.Command{
 		Name: "changes", Usage: "print what a run has changed in its copy of the workspace, as a patch", ArgsUsage: "ID",
 		Description: "Of a session with several runs it is the last one that has changed something. Each began with\na copy of the workspace as it was then.",
-		UsageText:   "mylm-cluster changes 4mvbhgq3zuyta | git apply\nmylm-cluster changes 4mvbhgq3zuyta | patch -p1",
+		UsageText:   "mylm-cluster changes 4mvbhgq3zuyta | git apply\nmylm-cluster changes 4mvbhgq3zuyta | patch -p1    # without git; it leaves binary files out",
 		Flags:       join(databaseFlags(), jsonFlag()),
 		Action: func(ctx *cli.Context) error {
 			name, err := id(ctx)
@@ -242,6 +243,9 @@ func (c *cluster) changes(ctx *cli.Context, sessions *postgres.Sessions, name st
 		return term.PrintJSON(c.screen, all)
 	}
 	patch := all.Patch
+	if patch == "" {
+		c.screen.Say(changesText(last))
+	}
 	if term.IsTerminal(c.screen.Out) {
 		patch = term.Printable(patch)
 	}
@@ -258,7 +262,7 @@ func writeChanges(w io.Writer, entries []agent.Entry) {
 		}
 		fmt.Fprintf(w, "\n## Changes\n\n%s\n\n", changesText(e))
 		for _, f := range all.Files {
-			fmt.Fprintf(w, "- %s: %s\n", f.Kind, f.Name)
+			fmt.Fprintf(w, "- %s: %s\n", f.Kind, term.OneLine(f.Name, 500))
 		}
 	}
 }

@@ -2,7 +2,9 @@ package copies
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -43,26 +45,23 @@ const maxFiles = 10_000
 // maxPatch is the longest patch: it becomes an entry of a session, which is read as a whole.
 const maxPatch = 16 << 20
 
-// Changes compares a copy with what it was. If they are too long for a patch, there is none,
-// and the copy is kept.
+// Changes compares a copy with what it was. If they are too long for a patch, there is none;
+// then, and if the two cannot be compared, the copy is kept. There is no copy: fs.ErrNotExist.
 func (s *Store) Changes(ctx context.Context, id string) (*Changes, error) {
 	work, err := s.Dir(id)
 	if err != nil {
 		return nil, err
 	}
 	c := &comparison{ctx: ctx, in: work, shown: map[string]map[string]bool{}, changes: &Changes{Files: []Change{}}}
-	for dir, root := range map[string]**os.Root{s.path(id, "base"): &c.base, work: &c.work} {
-		if *root, err = os.OpenRoot(dir); err != nil {
-			return nil, err
-		}
-		defer (*root).Close()
-	}
-	if err := c.dir("."); err != nil {
+	host, _ := os.Hostname()
+	kept := host + ":" + work
+	switch err := c.compare(s.path(id, "base")); {
+	case err != nil && ctx.Err() != nil:
 		return nil, err
-	}
-	if c.long || c.patch.Len() > maxPatch {
-		host, _ := os.Hostname()
-		c.changes.Kept = host + ":" + work
+	case err != nil:
+		return nil, cmp.Or(s.Keep(id), fmt.Errorf("%v (for a week the copy is at %s)", err, kept))
+	case c.long || c.patch.Len() > maxPatch:
+		c.changes.Kept = kept
 		return c.changes, s.Keep(id)
 	}
 	c.changes.Patch = c.patch.String()
@@ -80,15 +79,48 @@ type comparison struct {
 	long       bool // for a patch
 }
 
+// compare compares work with base, which is at a path.
+func (c *comparison) compare(base string) (err error) {
+	if c.base, err = os.OpenRoot(base); err != nil {
+		return err
+	}
+	defer c.base.Close()
+	if c.work, err = os.OpenRoot(c.in); err != nil {
+		return err
+	}
+	defer c.work.Close()
+	was, err := c.base.Lstat(".")
+	if err != nil {
+		return err
+	}
+	is, err := c.work.Lstat(".")
+	if err != nil {
+		return err
+	}
+	return c.dir(".", was, is)
+}
+
+// allow lets the worker do with a file or a directory, which is its own, what the run has
+// forbidden everybody.
+func allow(root *os.Root, name string, info fs.FileInfo, mode fs.FileMode) error {
+	if info.Mode()&mode == mode {
+		return nil
+	}
+	return root.Chmod(name, info.Mode().Perm()|mode)
+}
+
 // entries are those of a directory, none of what is no directory.
-func entries(root *os.Root, name string) (map[string]fs.FileInfo, error) {
+func entries(root *os.Root, name string, info fs.FileInfo) (map[string]fs.FileInfo, error) {
 	all := map[string]fs.FileInfo{}
-	if info, err := root.Lstat(name); err != nil || !info.IsDir() {
-		return all, skipped(err)
+	if !isDir(info) {
+		return all, nil
+	}
+	if err := allow(root, name, info, 0o500); err != nil {
+		return all, err
 	}
 	d, err := root.Open(name)
 	if err != nil {
-		return all, skipped(err)
+		return all, err
 	}
 	defer d.Close()
 	list, err := d.ReadDir(-1)
@@ -97,19 +129,26 @@ func entries(root *os.Root, name string) (map[string]fs.FileInfo, error) {
 	}
 	for _, e := range list {
 		info, err := e.Info()
-		if err == nil && e.Name() != ".git" {
+		switch {
+		case e.Name() == ".git", errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return all, err
+		default:
 			all[e.Name()] = info
 		}
 	}
 	return all, nil
 }
 
-func (c *comparison) dir(name string) error {
-	before, err := entries(c.base, name)
+func isDir(info fs.FileInfo) bool { return info != nil && info.IsDir() }
+
+// dir compares what is in a directory; was and is tell whether it is one.
+func (c *comparison) dir(name string, was, is fs.FileInfo) error {
+	before, err := entries(c.base, name, was)
 	if err != nil {
 		return err
 	}
-	after, err := entries(c.work, name)
+	after, err := entries(c.work, name, is)
 	if err != nil {
 		return err
 	}
@@ -140,8 +179,8 @@ func (c *comparison) entry(name string, before, after fs.FileInfo) error {
 		c.changes.Ignored++
 		return nil
 	}
-	if before != nil && before.IsDir() || after != nil && after.IsDir() {
-		if err := c.dir(name); err != nil {
+	if isDir(before) || isDir(after) {
+		if err := c.dir(name, before, after); err != nil {
 			return err
 		}
 	}
@@ -214,6 +253,9 @@ func (c *comparison) content(root *os.Root, name, mode string) ([]byte, error) {
 	if info.Size() > maxPatch {
 		c.long = true
 		return nil, nil
+	}
+	if err := allow(root, name, info, 0o400); err != nil {
+		return nil, err
 	}
 	return root.ReadFile(name)
 }

@@ -1,6 +1,7 @@
 package copies
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -9,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -27,6 +29,7 @@ type Store struct {
 var (
 	ErrInUse   = errors.New("another process keeps copies there")
 	ErrInside  = errors.New("it must be outside the workspace")
+	ErrForeign = errors.New("it has other files where copies would be")
 	ErrTooLong = errors.New("the workspace is larger than a copy may be")
 	ErrMissing = errors.New("the workspace is not there")
 )
@@ -53,7 +56,7 @@ func Open(dir, source string, most int64) (*Store, error) {
 	if within(s.source, dir) || within(source, dir) {
 		return nil, ErrInside
 	}
-	if err := os.MkdirAll(filepath.Join(dir, "copies"), 0o700); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
 	if s.dir, err = filepath.EvalSymlinks(dir); err != nil {
@@ -69,11 +72,22 @@ func Open(dir, source string, most int64) (*Store, error) {
 	case !held:
 		return nil, ErrInUse
 	}
-	if err := s.name(); err != nil {
+	if err := s.prepare(); err != nil {
 		s.Close()
 		return nil, err
 	}
-	return s, os.RemoveAll(filepath.Join(s.dir, "new"))
+	return s, nil
+}
+
+// prepare makes what is missing in the directory, and removes what a kill has left.
+func (s *Store) prepare() error {
+	if err := s.name(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(s.dir, "copies"), 0o700); err != nil {
+		return err
+	}
+	return os.RemoveAll(filepath.Join(s.dir, "new"))
 }
 
 // within reports whether a path is a directory or in it.
@@ -82,15 +96,28 @@ func within(dir, path string) bool {
 	return err == nil && at != ".." && !strings.HasPrefix(at, ".."+string(filepath.Separator))
 }
 
-// name reads the name of the directory, or gives it one.
+// ownID is what name calls directories.
+var ownID = regexp.MustCompile(`^[a-z2-7]{13}$`)
+
+// name reads the name of the directory, or gives it one if there is nothing in it that would
+// be taken for copies.
 func (s *Store) name() error {
 	path := filepath.Join(s.dir, "id")
 	text, err := os.ReadFile(path)
-	if s.id = strings.TrimSpace(string(text)); err == nil && s.id != "" {
-		return nil
-	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
+	}
+	s.id = strings.TrimSpace(string(text))
+	switch {
+	case ownID.MatchString(s.id):
+		return nil
+	case s.id != "":
+		return ErrForeign
+	}
+	for _, name := range []string{"copies", "new"} {
+		if _, err := os.Lstat(filepath.Join(s.dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			return cmp.Or(err, ErrForeign)
+		}
 	}
 	s.id = strings.ToLower(rand.Text()[:13])
 	return os.WriteFile(path, []byte(s.id+"\n"), 0o600)
@@ -182,8 +209,9 @@ func (s *Store) remove(id string) error {
 // keptFor is how long a copy stays that is kept.
 const keptFor = 7 * 24 * time.Hour
 
-// Sweep removes the copies whose runs are over: what a kill has left, and what was kept for
-// so long. It goes on where it is not known whether a run is, and returns why.
+// Sweep keeps the copies whose runs are over and whose changes nobody has recorded, removes
+// those that were kept for so long, and what belongs to no run. It goes on where it is not
+// known whether a run is over, and returns why.
 func (s *Store) Sweep(now time.Time, over func(Owner) (bool, error)) error {
 	entries, err := os.ReadDir(filepath.Join(s.dir, "copies"))
 	for _, e := range entries {
@@ -198,14 +226,15 @@ func (s *Store) Sweep(now time.Time, over func(Owner) (bool, error)) error {
 		if failed == nil {
 			failed = json.Unmarshal(text, &of)
 		}
-		gone := failed != nil // no run could be told of it
-		if !gone {
-			gone, failed = over(of)
-			err = errors.Join(err, failed)
-		}
-		if gone {
+		if failed != nil { // no run could be told of it
 			err = errors.Join(err, s.remove(e.Name()))
+			continue
 		}
+		gone, failed := over(of)
+		if gone {
+			failed = errors.Join(failed, s.Keep(e.Name()))
+		}
+		err = errors.Join(err, failed)
 	}
 	return err
 }

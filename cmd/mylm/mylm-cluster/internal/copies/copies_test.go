@@ -34,6 +34,15 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
+// closes gives a file or a directory a mode until the test ends.
+func closes(t *testing.T, path string, mode os.FileMode) {
+	t.Helper()
+	if err := os.Chmod(path, mode); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Chmod(path, 0o700) }) // or it cannot be removed; it may be gone
+}
+
 func open(t *testing.T, dir, source string, most int64) *copies.Store {
 	t.Helper()
 	s, err := copies.Open(dir, source, most)
@@ -95,6 +104,7 @@ func TestPatchApplies(t *testing.T) {
 	source := workspace(t, map[string]string{
 		"a.txt": "one\ntwo\nthree\n", "gone.txt": "bye\n", "tool.sh": "echo\n", "sub/deep.txt": "x", "b.bin": binary, "gone.bin": binary,
 		"same.txt": "same\n", "crlf.txt": "a\r\nb\r\n", "swap": "a file\n", "latin.txt": "caf\xe9\n", ".git/HEAD": "x", "dir/in.txt": "in\n",
+		"deep/er/in.txt": "in\n", "twin/er/in.txt": "in\n", "other/er/in.txt": "in\n",
 	})
 	if err := os.Symlink("a.txt", filepath.Join(source, "link")); err != nil {
 		t.Fatal(err)
@@ -126,6 +136,10 @@ func TestPatchApplies(t *testing.T) {
 		func() error { return os.Symlink("tool.sh", filepath.Join(work, "link")) },
 		func() error { return os.Remove(filepath.Join(work, "swap")) },
 		func() error { return os.Symlink("nowhere", filepath.Join(work, "swap")) },
+		func() error { return os.RemoveAll(filepath.Join(work, "deep")) },
+		func() error { return os.WriteFile(filepath.Join(work, "deep"), []byte("now a file\n"), 0o644) },
+		func() error { return os.RemoveAll(filepath.Join(work, "twin")) },
+		func() error { return os.Symlink("other", filepath.Join(work, "twin")) },
 		func() error { return os.RemoveAll(filepath.Join(work, "dir")) },
 		func() error { return os.WriteFile(filepath.Join(work, "dir"), []byte("now a file\n"), 0o644) },
 	} {
@@ -140,7 +154,7 @@ func TestPatchApplies(t *testing.T) {
 	if tree(t, source) != before {
 		t.Errorf("the workspace has become\n%s", tree(t, source))
 	}
-	if got := changes.Counted(); got != "5 files added, 7 files changed, 3 files removed" {
+	if got := changes.Counted(); got != "7 files added, 7 files changed, 5 files removed" {
 		t.Errorf("%s: %+v", got, changes.Files)
 	}
 	if strings.Contains(changes.Patch, "HEAD") {
@@ -155,6 +169,35 @@ func TestPatchApplies(t *testing.T) {
 	}
 	if got, want := tree(t, source), tree(t, work); got != want {
 		t.Errorf("applied, the workspace is\n%s\nand not\n%s", got, want)
+	}
+}
+
+// So does one that patch applies, whatever the names of its files.
+func TestPatchProgram(t *testing.T) {
+	program, err := exec.LookPath("patch")
+	if err != nil {
+		t.Skip("there is no patch")
+	}
+	source := workspace(t, map[string]string{"a b.txt": "one\n", "gone c.txt": "bye\n", "plain.txt": "1\n"})
+	s := open(t, filepath.Join(t.TempDir(), "copies"), source, 1<<20)
+	work := make(t, s, "one")
+	for name, text := range map[string]string{"a b.txt": "two\n", "new file.txt": "hello\n", "plain.txt": "2\n", "ta\tb \"q\".txt": "odd\n"} {
+		write(t, filepath.Join(work, name), text)
+	}
+	if err := os.Remove(filepath.Join(work, "gone c.txt")); err != nil {
+		t.Fatal(err)
+	}
+	changes, err := s.Changes(t.Context(), "one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, "-p1", "--batch")
+	cmd.Dir, cmd.Stdin = source, strings.NewReader(changes.Patch)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s\n%s", err, out, changes.Patch)
+	}
+	if got, want := tree(t, source), tree(t, work); got != want {
+		t.Errorf("patched, the workspace is\n%s\nand not\n%s", got, want)
 	}
 }
 
@@ -230,8 +273,28 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// What a kill has left is removed: copies that were not complete at once, others when their
-// runs are over, whatever a run has done to them.
+// What cannot be compared stays, too.
+func TestKeptUnread(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, workspace(t, map[string]string{"a": "x"}), 1<<20)
+	work, base := make(t, s, "one"), filepath.Join(dir, "copies", "one", "base")
+	if err := os.RemoveAll(base); err != nil {
+		t.Fatal(err)
+	}
+	write(t, base, "a file")
+	if changes, err := s.Changes(t.Context(), "one"); changes != nil || err == nil || !strings.Contains(err.Error(), ":"+work) {
+		t.Errorf("%+v, %v", changes, err)
+	}
+	if err := s.Remove("one"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(work); err != nil {
+		t.Error(err)
+	}
+}
+
+// What a kill has left is removed: copies that were not complete at once, others a week after
+// their runs are over, whatever a run has done to them.
 func TestSweep(t *testing.T) {
 	dir, source := t.TempDir(), workspace(t, map[string]string{"a": "x"})
 	first, err := copies.Open(dir, source, 1<<20)
@@ -244,9 +307,7 @@ func TestSweep(t *testing.T) {
 	for _, id := range []string{"runs", "over", "unknown"} {
 		work := make(t, first, id)
 		write(t, filepath.Join(work, "closed", "file"), "x")
-		if err := os.Chmod(filepath.Join(work, "closed"), 0); err != nil {
-			t.Fatal(err)
-		}
+		closes(t, filepath.Join(work, "closed"), 0)
 	}
 	write(t, filepath.Join(dir, "new", "half", "base", "a"), "x")
 	write(t, filepath.Join(dir, "copies", "odd", "file"), "x")
@@ -257,18 +318,23 @@ func TestSweep(t *testing.T) {
 		t.Errorf("%s is called %s when it is opened again", id, s.ID())
 	}
 	asked := errors.New("asked")
-	err = s.Sweep(time.Now(), func(of copies.Owner) (bool, error) {
+	over := func(of copies.Owner) (bool, error) {
 		if of.Workflow == "default/unknown" {
 			return false, asked
 		}
 		return of.Workflow == "default/over" && of.Run == "r", nil
-	})
-	if !errors.Is(err, asked) {
-		t.Error(err)
 	}
-	left, err := filepath.Glob(filepath.Join(dir, "*", "*"))
-	if err != nil || len(left) != 2 || s.Count() != 2 {
-		t.Errorf("left are %v, %v", left, err)
+	for _, tt := range []struct {
+		after time.Duration
+		left  int
+	}{{0, 3}, {8 * 24 * time.Hour, 2}} {
+		if err := s.Sweep(time.Now().Add(tt.after), over); !errors.Is(err, asked) {
+			t.Error(err)
+		}
+		left, err := filepath.Glob(filepath.Join(dir, "*", "*"))
+		if err != nil || len(left) != tt.left || s.Count() != 2 {
+			t.Errorf("after %v left are %v, %v, and %d runs", tt.after, left, err, s.Count())
+		}
 	}
 }
 
@@ -281,5 +347,51 @@ func TestInside(t *testing.T) {
 	}
 	if _, err := os.Stat(at); err == nil {
 		t.Error("it is there now")
+	}
+}
+
+// A directory that somebody else has files in is not taken for one with copies: they would be
+// removed as what a kill has left.
+func TestForeign(t *testing.T) {
+	source := workspace(t, map[string]string{"a": "x"})
+	for _, name := range []string{"new/draft.txt", "copies/letter/draft.txt", "id"} {
+		dir := t.TempDir()
+		file := filepath.Join(dir, name)
+		write(t, file, "mine")
+		s, err := copies.Open(dir, source, 1<<20)
+		if !errors.Is(err, copies.ErrForeign) {
+			t.Errorf("with %s: %v", name, err)
+		}
+		if err == nil {
+			if err := s.Sweep(time.Now(), func(copies.Owner) (bool, error) { return true, nil }); err != nil {
+				t.Error(err)
+			}
+			s.Close()
+		}
+		if text, err := os.ReadFile(file); string(text) != "mine" {
+			t.Errorf("%s is %q, %v", name, text, err)
+		}
+	}
+}
+
+// What a run has closed to its own user is in the patch.
+func TestClosed(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root may read everything")
+	}
+	source := workspace(t, map[string]string{"a": "x\n", "dir/in": "in\n"})
+	s := open(t, filepath.Join(t.TempDir(), "copies"), source, 1<<20)
+	work := make(t, s, "one")
+	write(t, filepath.Join(work, "dir", "new"), "new\n")
+	write(t, filepath.Join(work, "a"), "y\n")
+	for name, mode := range map[string]os.FileMode{"a": 0o200, "dir": 0} {
+		closes(t, filepath.Join(work, name), mode)
+	}
+	changes, err := s.Changes(t.Context(), "one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(changes.Files); got != "[{a changed} {dir/new added}]" {
+		t.Error(got)
 	}
 }

@@ -9,7 +9,7 @@
 //	DIR/copies/ID/base  the workspace as it was
 //	DIR/copies/ID/work  a directory of the workspace's name, in which the run works
 //	DIR/copies/ID/owner the run that it is for
-//	DIR/copies/ID/kept  there if the copy stays after the run
+//	DIR/copies/ID/kept  there if the copy stays for a week after the run
 //	DIR/new             copies that are being made: what a kill left is removed by Open
 //
 // # Limits

@@ -53,6 +53,9 @@ func writePatch(b *strings.Builder, name string, old, now version) {
 		fmt.Fprintf(b, "GIT binary patch\n%s\n%s\n", literal(now.text), literal(old.text))
 		return
 	}
+	if strings.Contains(name, " ") { // or patch takes the name to end there
+		from, to = from+"\t", to+"\t"
+	}
 	if old.mode == "" {
 		from = "/dev/null"
 	}
