@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"mylm/agent/plan"
 	"mylm/cmd/mylm/internal/cmdline"
@@ -116,12 +115,9 @@ func runPlan(c *cli.Context, s *term.Screen, o runRequest) error {
 // load reads a plan from a file, or from stdin, whose goal is used if none is
 // typed.
 func (p *planRequest) load(ctx context.Context, path string, screen *term.Screen) (goal string, err error) {
-	text, err := readNamed(ctx, path, screen)
+	text, err := readNamed(ctx, "--plan", path, screen)
 	if err != nil {
-		if ctx.Err() != nil {
-			return "", err
-		}
-		return "", failure.Usage("%s", strings.Replace(err.Error(), "--file", "--plan", 1))
+		return "", err
 	}
 	if goal, p.tasks, err = plan.ParseFile(text); err != nil {
 		return "", failure.Usage("--plan %s: %v", term.Echoed(path), err).WithHint("mylm agent run --plan-only --json \"...\" prints one.")

@@ -95,7 +95,7 @@ func (d *draft) edit(ctx context.Context, p *setup.Person) (repaired string, err
 	if err := term.Edit(ctx, term.Streams{In: in, Out: out, Err: out}, d.path); err != nil {
 		return "", fmt.Errorf("%w. Set VISUAL or EDITOR to another, or say no and use --plan-only --json and --plan FILE", err)
 	}
-	text, err := readFile(d.path)
+	text, err := readTextOf("the plan", d.path)
 	if err != nil {
 		return "", err
 	}

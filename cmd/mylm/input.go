@@ -102,7 +102,7 @@ func readInput(ctx context.Context, c *cli.Context, words []string, screen *term
 	}
 	in.question = strings.TrimSpace(strings.Join(words, " "))
 	for _, path := range c.StringSlice("file") {
-		text, err := readNamed(ctx, path, screen)
+		text, err := readNamed(ctx, "--file", path, screen)
 		if err != nil {
 			return in, err
 		}

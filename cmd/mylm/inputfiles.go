@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 	"unicode/utf8"
 
+	"mylm/cmd/mylm/internal/cmdline"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
 )
@@ -24,11 +26,11 @@ const maxInput = 64 << 20
 
 // readNamed reads the text of the file that a flag names; "-" is stdin, which has no
 // more to give then.
-func readNamed(ctx context.Context, path string, screen *term.Screen) (string, error) {
+func readNamed(ctx context.Context, by, path string, screen *term.Screen) (string, error) {
 	if path == "-" {
 		return readStdinText(ctx, screen)
 	}
-	return term.Wait(ctx, func() (string, error) { return readFile(path) })
+	return term.Wait(ctx, func() (string, error) { return readTextOf(by, path) })
 }
 
 // readStdinText reads a text from stdin to its end.
@@ -44,7 +46,8 @@ func readStdinText(ctx context.Context, screen *term.Screen) (string, error) {
 	return text, nil
 }
 
-func readFile(path string) (string, error) { return readTextOf("--file", path) }
+// namedFile is what errors about a file begin with: the flag that names it, if one does, and its path.
+func namedFile(by, path string) string { return strings.TrimSpace(by + " " + term.Echoed(path)) }
 
 // readTextOf reads a file of text that was named by something, as errors begin.
 func readTextOf(by, path string) (string, error) {
@@ -53,11 +56,11 @@ func readTextOf(by, path string) (string, error) {
 		return "", err
 	}
 	if image, err := newImage(path, data); err == nil && image != nil {
-		return "", failure.Usage("%s %s: it is a picture, and no text", by, term.Echoed(path)).WithHint("mylm ask --image " + term.ShellQuote(path) + " \"...\" sends it to a model that sees.")
+		return "", failure.Usage("%s: it is a picture, and no text", namedFile(by, path)).WithHint("mylm ask --image " + term.ShellQuote(path) + " \"...\" sends it to a model that sees.")
 	}
 	text, err := asText(data)
 	if err != nil {
-		return "", failure.Usage("%s %s: %v", by, term.Echoed(path), err)
+		return "", failure.Usage("%s: %v", namedFile(by, path), err)
 	}
 	return text, nil
 }
@@ -66,19 +69,19 @@ func readTextOf(by, path string) (string, error) {
 func readFileOf(by, path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		var where *os.PathError
-		if errors.As(err, &where) {
-			err = fmt.Errorf("%s %s: %w", where.Op, term.Echoed(path), where.Err)
-		}
-		return nil, failure.Usage("%s: %w", by, err)
+		return nil, cmdline.Unread(by, path, err)
 	}
 	defer f.Close()
 	if st, err := f.Stat(); err == nil && st.IsDir() {
-		return nil, failure.Usage("%s %s: it is a directory", by, term.Echoed(path)).WithHint("Name the files in it, or ask about the directory: the model can look itself.")
+		hint := "Name a file in it."
+		if by == "--file" {
+			hint = "Name the files in it, or ask about the directory: the model can look itself."
+		}
+		return nil, failure.Usage("%s: it is a directory", namedFile(by, path)).WithHint(hint)
 	}
 	data, err := readAll(f)
 	if err != nil {
-		return nil, failure.Usage("%s %s: %v", by, term.Echoed(path), err)
+		return nil, failure.Usage("%s: %v", namedFile(by, path), err)
 	}
 	return data, nil
 }

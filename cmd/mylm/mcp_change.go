@@ -3,9 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -148,17 +146,11 @@ func importServers(c *cli.Context, s *term.Screen) error {
 	if path == "" {
 		return failure.Usage("mylm mcp import needs a file").WithHint("Claude's is ~/.claude.json, Cursor's ~/.cursor/mcp.json; a project's .mcp.json needs no import")
 	}
-	var text []byte
-	var err error
-	if path == "-" {
-		text, err = io.ReadAll(s.In)
-	} else {
-		text, err = os.ReadFile(path)
-	}
+	text, err := readNamed(c.Context, "", path, s)
 	if err != nil {
-		return failure.Usage("%v", err)
+		return err
 	}
-	found, err := config.ReadMCP(text)
+	found, err := config.ReadMCP([]byte(text))
 	if err != nil {
 		return failure.Usage("%s: %v", term.Echoed(path), err)
 	}

@@ -38,9 +38,6 @@ func mcpServeCommand(s *term.Screen) *cli.Command {
 
 // serveMemory serves the tools of the memory.
 func serveMemory(c *cli.Context, s *term.Screen) error {
-	if c.Args().Present() {
-		return failure.Usage("mylm mcp serve takes no arguments")
-	}
 	loaded, err := config.Load(c.Context, config.Source{Flags: c.Command.Flags})
 	if err == nil {
 		err = loaded.ApplyProject(c.Context)

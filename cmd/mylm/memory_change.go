@@ -130,7 +130,7 @@ func (r *memoryRun) editor(text string) (string, error) {
 	if err := term.Edit(r.cli.Context, r.screen.Streams, f.Name()); err != nil {
 		return "", failure.Usage("%v", err).WithHint("Set VISUAL or EDITOR, or give the text: mylm memory edit ID \"...\"")
 	}
-	changed, err := readFile(f.Name())
+	changed, err := readTextOf("the text", f.Name())
 	return strings.TrimSpace(changed), err
 }
 

@@ -174,7 +174,7 @@ func (r *memoryRun) source(ctx context.Context) (*importSource, error) {
 			return nil, ctx.Err()
 		}
 		if err != nil {
-			return nil, failure.Usage("the file cannot be read: %v", err)
+			return nil, cmdline.Unread("", path, err)
 		}
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
 			in.size = info.Size()

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"mylm/cmd/mylm/internal/cmdline"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/prompts"
@@ -18,14 +19,12 @@ import (
 // parseInput opens the file that was named, or stdin.
 func parseInput(c *cli.Context, s *term.Screen) (io.ReadCloser, error) {
 	switch name := c.Args().Get(0); {
-	case c.NArg() > 1:
-		return nil, failure.Usage("parse takes one file, but got %d", c.NArg())
 	case name == "" || name == "-":
 		return io.NopCloser(s.In), nil
 	default:
 		f, err := os.Open(name)
 		if err != nil {
-			return nil, failure.Usage("%v", err)
+			return nil, cmdline.Unread("", name, err)
 		}
 		return f, nil
 	}

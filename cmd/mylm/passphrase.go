@@ -19,12 +19,12 @@ func passphraseFlag() cli.Flag {
 // writing.
 func passphrase(ctx context.Context, c *cli.Context, sc *term.Screen, question string, writing bool) (string, error) {
 	if path := c.String("passphrase-file"); path != "" {
-		text, err := term.Wait(ctx, func() (string, error) { return readFile(path) })
+		text, err := term.Wait(ctx, func() (string, error) { return readTextOf("--passphrase-file", path) })
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
 		if err != nil {
-			return "", failure.Usage("the passphrase cannot be read: %v", err)
+			return "", err
 		}
 		line, _, _ := strings.Cut(text, "\n")
 		if line = strings.TrimSuffix(line, "\r"); line == "" {

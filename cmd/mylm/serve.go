@@ -48,9 +48,6 @@ mylm serve --addr 0.0.0.0:11435 --key-env MYLM_KEY`,
 			&cli.StringFlag{Name: "for", Usage: "print the settings for `PROGRAM` instead: " + strings.Join(clientNames(), ", ")},
 		),
 		Action: func(c *cli.Context) error {
-			if c.Args().Present() {
-				return failure.Usage("mylm serve takes no arguments")
-			}
 			loaded, err := config.Load(c.Context, config.Source{Flags: c.Command.Flags})
 			if err != nil {
 				return err
@@ -72,7 +69,7 @@ func runServer(c *cli.Context, s *term.Screen, loaded *config.Config) error {
 	key := ""
 	if name := c.String("key-env"); name != "" {
 		if key = os.Getenv(name); key == "" {
-			return failure.Usage("--key-env: the variable %s is not set", term.Echoed(name))
+			return failure.Usage("--key-env: the variable %s is not set", term.Echoed(name)).WithHint("Put the key into it: export " + term.Echoed(name) + "=...")
 		}
 	}
 	options := serve.Options{Key: key, Origins: c.StringSlice("allow-origin"), MaxConcurrent: c.Int("max-concurrent"), LogContents: c.Bool("log-contents")}

@@ -42,7 +42,7 @@ func (k *sessionsRun) load(ctx context.Context, name string) (l loadedSession, e
 	if strings.ContainsAny(name, `/\`) || strings.HasSuffix(name, ".jsonl") {
 		l, err = read(func() (journal.Header, []agent.Entry, error) { return journal.LoadFile(ctx, name) })
 		if errors.Is(err, os.ErrNotExist) {
-			return l, failure.Usage("the file cannot be read: %v", err)
+			return l, cmdline.Unread("", name, err)
 		}
 		if errors.Is(err, journal.ErrCut) || errors.Is(err, journal.ErrDamaged) {
 			err = fmt.Errorf("%s: %w", what, err)

@@ -131,16 +131,17 @@ func (c *cluster) planIn(ctx *cli.Context, path string) (goal string, tasks []pl
 		text, err = term.Wait(ctx.Context, func() (string, error) {
 			f, err := os.Open(path)
 			if err != nil {
-				return "", err
+				return "", cmdline.Unread("--plan", path, err)
 			}
 			defer f.Close()
 			return readText(f)
 		})
 	}
+	var f *failure.Error
 	if err == nil {
 		goal, tasks, err = plan.ParseFile(text)
 	}
-	if err != nil && ctx.Err() == nil {
+	if err != nil && ctx.Err() == nil && !errors.As(err, &f) {
 		err = failure.Usage("--plan %s: %w", term.Echoed(path), err).
 			WithHint(`mylm-cluster agent run --plan-only --json "..." prints one.`)
 	}

@@ -91,15 +91,15 @@ func Missing(c *cli.Command, name, hint string) error {
 	for _, sub := range c.Subcommands {
 		names = append(names, sub.Name)
 	}
-	if near := cmp.Or(synonym(name, names), failure.Near(name, names)); near != "" {
+	if near := cmp.Or(synonym(commandSynonyms, name, names), failure.Near(name, names)); near != "" {
 		hint = "Did you mean " + c.HelpName + " " + near + "? " + hint
 	}
 	_, path := nameOf(c)
 	return failure.Usage("there is no command %q", term.Echoed(strings.TrimSpace(path+" "+name))).WithHint(hint)
 }
 
-// synonyms are words that other programs, and other commands of this one, have for the same.
-var synonyms = [][]string{
+// commandSynonyms are words that other programs, and other commands of this one, have for the same.
+var commandSynonyms = [][]string{
 	{"rm", "remove", "delete", "del", "forget", "revoke", "erase", "clear"},
 	{"list", "ls"},
 	{"show", "view", "cat", "info", "get"},
@@ -108,9 +108,20 @@ var synonyms = [][]string{
 	{"search", "find", "grep"},
 }
 
+// flagSynonyms are the same for flags.
+var flagSynonyms = [][]string{
+	{"addr", "http", "address", "bind", "listen", "port"},
+	{"workspace", "dir", "directory", "cwd", "chdir", "cd"},
+	{"num-ctx", "context", "context-length", "ctx-size", "ctx"},
+	{"max-tokens", "num-predict", "n-predict", "max-output-tokens"},
+	{"system", "system-prompt"},
+	{"output", "format"},
+	{"yes", "auto-approve", "yolo", "dangerously-skip-permissions"},
+}
+
 // synonym is the name that means the same as a word, "" if none does.
-func synonym(word string, names []string) string {
-	for _, group := range synonyms {
+func synonym(groups [][]string, word string, names []string) string {
+	for _, group := range groups {
 		if i := slices.IndexFunc(names, func(name string) bool { return slices.Contains(group, name) }); i >= 0 && slices.Contains(group, strings.ToLower(word)) {
 			return names[i]
 		}
@@ -194,7 +205,7 @@ func (l *Line) flag(arg string, rest []string) (used int, err error) {
 			return 0, Missing(c, l.typed[0], program+" help "+path+" lists its subcommands")
 		}
 		err := l.usage("there is no flag %s", term.Echoed(typed))
-		if near := failure.Near(name, flagNames(c)); near != "" {
+		if near := cmp.Or(synonym(flagSynonyms, name, flagNames(c)), failure.Near(name, flagNames(c))); near != "" {
 			err.Hint = "Did you mean --" + near + "? " + err.Hint
 		} else if isRoot {
 			err.Hint = "To ask a question: " + question
@@ -376,10 +387,11 @@ func AtMost(c *cli.Context, n int) error {
 	if c.NArg() <= n {
 		return nil
 	}
-	takes := "no arguments"
+	takes, hint := "no arguments", "Leave it out. "
 	if n > 0 {
-		takes = "at most " + term.Plural(n, "argument")
+		takes, hint = "at most "+term.Plural(n, "argument"), "Put quotes around an argument with blanks. "
 	}
-	_, path := nameOf(c.Command)
-	return failure.Usage("%s takes %s, but got %q", path, takes, term.Echoed(c.Args().Get(n)))
+	program, path := nameOf(c.Command)
+	return failure.Usage("%s takes %s, but got %q", path, takes, term.Echoed(c.Args().Get(n))).
+		WithHint(hint + strings.TrimSpace(program+" help "+path) + " shows how it is used.")
 }
