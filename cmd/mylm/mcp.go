@@ -51,7 +51,7 @@ mylm mcp add tracker --url https://mcp.example.com/mcp --key-env TRACKER_KEY`,
 				UsageText: `mylm mcp test
 mylm mcp test files --agree`,
 				Description: "With --agree the definitions that a server has now are those that you agree to.",
-				Flags:       []cli.Flag{&cli.BoolFlag{Name: "agree", Usage: "agree to what has changed"}, jsonFlag()},
+				Flags:       []cli.Flag{&cli.BoolFlag{Name: "agree", Usage: "agree to the definitions as they are now"}, jsonFlag()},
 				Action:      func(c *cli.Context) error { return testServers(c, s) },
 			},
 			{

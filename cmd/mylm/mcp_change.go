@@ -19,15 +19,15 @@ import (
 
 func addServerFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "url", Usage: "an address instead of a command: `URL`"},
-		&cli.StringSliceFlag{Name: "header", Usage: "sent to that address: `NAME=VALUE` (repeatable)"},
-		&cli.StringFlag{Name: "key-env", Usage: "the `VARIABLE` that holds the key for it"},
-		&cli.StringSliceFlag{Name: "env", Usage: "an environment variable of the command: `NAME=VALUE` (repeatable)"},
-		&cli.StringFlag{Name: "cwd", Usage: "the `DIRECTORY` that it runs in; the workspace unless given"},
-		cmdline.OneOf(&cli.StringFlag{Name: "sandbox", Usage: "what it may do: `MODE` read-only, workspace, net (workspace and the network) or off; as commands unless given"}, config.MCPSandboxes...),
-		cmdline.OneOf(&cli.StringFlag{Name: "transport", Usage: "how the address is spoken with: `FORM` http or sse"}, "http", "sse"),
+		&cli.StringFlag{Name: "url", Usage: "`URL` of a server on the network, instead of a command"},
+		&cli.StringSliceFlag{Name: "header", Usage: "send the header `NAME=VALUE` to --url (repeatable)"},
+		&cli.StringFlag{Name: "key-env", Usage: "send the key that is in `VARIABLE` to --url"},
+		&cli.StringSliceFlag{Name: "env", Usage: "run the command with the variable `NAME=VALUE` (repeatable)"},
+		&cli.StringFlag{Name: "cwd", Usage: "run the command in `DIRECTORY`", DefaultText: "the workspace"},
+		cmdline.OneOf(&cli.StringFlag{Name: "sandbox", Usage: "what the command can write to: `MODE` read-only (nothing), workspace, net (workspace and the network) or off (no sandbox)", DefaultText: "as for commands of the model"}, config.MCPSandboxes...),
+		cmdline.OneOf(&cli.StringFlag{Name: "transport", Usage: "transport of --url: `FORM` http (streamable) or sse", DefaultText: "http"}, "http", "sse"),
 		&cli.BoolFlag{Name: "replace", Usage: "replace a server of the same name"},
-		&cli.BoolFlag{Name: "no-test", Usage: "do not connect to it now"},
+		&cli.BoolFlag{Name: "no-test", Usage: "do not connect to the server now"},
 	}
 }
 

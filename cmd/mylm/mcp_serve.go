@@ -29,9 +29,9 @@ func mcpServeCommand(s *term.Screen) *cli.Command {
 		Description: "It speaks over stdin and stdout, and ends with its input: programs start it themselves.\nNotes that they store name them as their source.",
 		UsageText:   "mylm mcp serve\nmylm mcp serve --http 127.0.0.1:11436\nclaude mcp add mylm -- mylm mcp serve",
 		Flags: append(config.Flags(config.Workspace, config.Save, config.Embedder),
-			&cli.BoolFlag{Name: "ask", Usage: "also offer to answer questions, by the model of the settings; nobody is asked for permissions"},
-			&cli.StringFlag{Name: "http", Usage: "listen on `ADDRESS` instead; any but the loopback interface needs a key"},
-			&cli.StringFlag{Name: "key-env", Usage: "programs have to bring the key in the variable `NAME`"}),
+			&cli.BoolFlag{Name: "ask", Usage: "also offer a tool that answers questions with the configured model; calls that need approval are denied"},
+			&cli.StringFlag{Name: "http", Usage: "listen on `ADDRESS`, such as 127.0.0.1:11436, instead of stdin; any but the loopback interface needs a key"},
+			&cli.StringFlag{Name: "key-env", Usage: "require the key that is in the variable `NAME`"}),
 		Action: func(c *cli.Context) error { return serveMemory(c, s) },
 	}
 }
@@ -95,7 +95,7 @@ func serveMemory(c *cli.Context, s *term.Screen) error {
 	key := ""
 	if name := c.String("key-env"); name != "" {
 		if key = os.Getenv(name); key == "" {
-			return failure.Usage("--key-env: the variable %s is not set", term.Echoed(name))
+			return unsetKey(name)
 		}
 	}
 	if c.Bool("ask") && key == "" {

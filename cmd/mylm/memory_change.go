@@ -24,7 +24,7 @@ func addCommand(s *term.Screen) *cli.Command {
 mylm memory add < notes.txt`,
 		Flags: []cli.Flag{
 			tagFlag("a `WORD` to find it by (repeatable)"), jsonFlag(),
-			&cli.StringFlag{Name: "project", Usage: "of this `PROJECT`: a directory of it, or its name", DefaultText: "this one"},
+			&cli.StringFlag{Name: "project", Usage: "`PROJECT` that it belongs to: a directory of it, or its name", DefaultText: "this one"},
 		},
 		Action: withMemory(s, func(r *memoryRun, ctx context.Context) error {
 			words := r.cli.Args().Slice()
@@ -193,7 +193,7 @@ mylm memory forget --project . --before 2026-01-01`,
 		Description: "Without ids, the flags say which. You are asked first, unless --yes is given.",
 		Flags: append(scopeFlags(), tagFlag("only what has this `TAG` (repeatable)"), jsonFlag(),
 			&cli.StringFlag{Name: "source", Usage: "only what came from `SOURCE`, as show prints it"},
-			&cli.BoolFlag{Name: "all", Usage: "everything there is"},
+			&cli.BoolFlag{Name: "all", Usage: "forget everything"},
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
 		),
 		Action: func(c *cli.Context) error {

@@ -25,7 +25,7 @@ mylm memory export backup.sealed --encrypt`,
 		Description: `Without a file, or with -, they go to stdout. What was corrected goes along. The
 file is readable for you alone. With --encrypt it can be read with a passphrase only.`,
 		Flags: append(scopeFlags(), tagFlag("only what has this `TAG` (repeatable)"),
-			&cli.BoolFlag{Name: "encrypt", Usage: "encrypt it with a passphrase"}, passphraseFlag()),
+			&cli.BoolFlag{Name: "encrypt", Usage: "encrypt the file with a passphrase"}, passphraseFlag()),
 		Action: withMemory(s, func(r *memoryRun, ctx context.Context) error {
 			f, err := r.filter("")
 			if err != nil {

@@ -36,9 +36,9 @@ text may be given more than once. What is there already stays as it is, so that 
 import can be repeated, also of records without an id, and of a file that grew.
 Records that name no project are of this one.`,
 		Flags: []cli.Flag{
-			cmdline.OneOf(&cli.StringFlag{Name: "from", Usage: "mylm or llm", Value: "mylm"}, "mylm", "llm"),
+			cmdline.OneOf(&cli.StringFlag{Name: "from", Usage: "program that wrote the file: mylm or llm", Value: "mylm"}, "mylm", "llm"),
 			&cli.StringSliceFlag{Name: "map", Usage: "`PART=FIELD`: take a part of the memory from this field of a record (repeatable)"},
-			&cli.StringFlag{Name: "project", Usage: "of this `PROJECT` where a record names none: a directory of it, or its name", DefaultText: "this one"},
+			&cli.StringFlag{Name: "project", Usage: "`PROJECT` of records that name none: a directory of it, or its name", DefaultText: "this one"},
 			passphraseFlag(), jsonFlag(),
 		},
 		Action: withMemory(s, (*memoryRun).importFile),

@@ -173,7 +173,7 @@ func showCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "show", Usage: "print one memory, all of it", ArgsUsage: "ID",
 		UsageText: `mylm memory show 01j8x2 --around 3`,
-		Flags:     []cli.Flag{jsonFlag(), cmdline.Int(&cli.IntFlag{Name: "around", Usage: "with so many before and after it in the same conversation"}, 0, 0)},
+		Flags:     []cli.Flag{jsonFlag(), cmdline.Int(&cli.IntFlag{Name: "around", Usage: "also print the `NUMBER` before and after it in its conversation"}, 0, 0)},
 		Action: withMemory(s, func(r *memoryRun, ctx context.Context) error {
 			if r.cli.NArg() != 1 {
 				return failure.Usage("memory show takes one id").WithHint("mylm memory list and search show ids.")

@@ -19,9 +19,9 @@ func modelsCommand(s *term.Screen) *cli.Command {
 		UsageText: `mylm models --providers            # who else can be asked, and the keys they need
 mylm models --provider openai      # what one of them has, where it tells`,
 		Flags: append(config.Flags(config.Host),
-			&cli.StringFlag{Name: "provider", Usage: "list the models of provider or entry `NAME`"},
+			&cli.StringFlag{Name: "provider", Usage: "list the models of `NAME`, a provider or an entry of the configuration"},
 			&cli.BoolFlag{Name: "providers", Usage: "list the providers instead"},
-			&cli.BoolFlag{Name: "json", Usage: "as JSON"},
+			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
 		),
 		Action: func(c *cli.Context) error {
 			if c.Bool("providers") && c.IsSet("provider") {

@@ -31,7 +31,7 @@ func policyCommand(s *term.Screen) *cli.Command {
 				Name: "revoke", Usage: "take back what you allowed in this project", ArgsUsage: "RULE... | --all",
 				Description: "RULE is what mylm policy list shows, with or without the dots:\n\n   mylm policy revoke go test",
 				Flags: []cli.Flag{
-					&cli.BoolFlag{Name: "all", Usage: "every rule of this project"},
+					&cli.BoolFlag{Name: "all", Usage: "revoke every rule of this project"},
 					globalFlag(), jsonFlag(),
 				},
 				Action: func(c *cli.Context) error { return revokeRules(c, s) },

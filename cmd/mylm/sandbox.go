@@ -28,7 +28,7 @@ network. Nothing that it starts outlives it. Its exit code is that of this comma
 		UsageText: `mylm sandbox -- make test
 mylm sandbox --mode read-only -- sh -c 'ls ~; env'`,
 		Flags: append(config.Flags(config.Workspace, config.AllowNet),
-			cmdline.OneOf(&cli.StringFlag{Name: "mode", Usage: "read-only or workspace: what it can write to", Value: string(sandbox.Workspace)},
+			cmdline.OneOf(&cli.StringFlag{Name: "mode", Usage: "what the program can write to: read-only (nothing) or workspace", Value: string(sandbox.Workspace)},
 				string(sandbox.ReadOnly), string(sandbox.Workspace)),
 		),
 		Action: func(c *cli.Context) error {

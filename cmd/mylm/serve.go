@@ -39,10 +39,10 @@ mylm serve --addr 0.0.0.0:11435 --key-env MYLM_KEY`,
 		Flags: append(append([]cli.Flag{config.FlagOf(config.ModelName, "all of them")}, config.Flags(
 			config.Host, config.Temperature, config.Seed, config.MaxTokens, config.NumCtx, config.KeepAlive, config.Think, config.Form,
 			config.Timeout, config.FirstTokenTimeout)...),
-			&cli.StringFlag{Name: "addr", Usage: "listen on `ADDRESS`; any but the loopback interface needs a key", Value: defaultServeAddress},
-			&cli.StringFlag{Name: "key-env", Usage: "programs have to bring the key in the variable `NAME`"},
-			&cli.StringSliceFlag{Name: "allow-origin", Usage: "let pages of `ORIGIN`, such as https://app.example, ask (repeatable)"},
-			&cli.IntFlag{Name: "max-concurrent", Usage: "ask models `N` questions at once; others wait", Value: 256},
+			&cli.StringFlag{Name: "addr", Usage: "listen on `ADDRESS`, HOST:PORT; any but the loopback interface needs a key", Value: defaultServeAddress},
+			&cli.StringFlag{Name: "key-env", Usage: "require the key that is in the variable `NAME`"},
+			&cli.StringSliceFlag{Name: "allow-origin", Usage: "allow web pages of `ORIGIN`, such as https://app.example (repeatable)"},
+			&cli.IntFlag{Name: "max-concurrent", Usage: "serve at most `N` requests at once; others wait", Value: 256},
 			&cli.BoolFlag{Name: "log-requests", Usage: "print a line for each request, without its contents"},
 			&cli.BoolFlag{Name: "log-contents", Usage: "print the contents of requests, too"},
 			&cli.StringFlag{Name: "for", Usage: "print the settings for `PROGRAM` instead: " + strings.Join(clientNames(), ", ")},
@@ -69,7 +69,7 @@ func runServer(c *cli.Context, s *term.Screen, loaded *config.Config) error {
 	key := ""
 	if name := c.String("key-env"); name != "" {
 		if key = os.Getenv(name); key == "" {
-			return failure.Usage("--key-env: the variable %s is not set", term.Echoed(name)).WithHint("Put the key into it: export " + term.Echoed(name) + "=...")
+			return unsetKey(name)
 		}
 	}
 	options := serve.Options{Key: key, Origins: c.StringSlice("allow-origin"), MaxConcurrent: c.Int("max-concurrent"), LogContents: c.Bool("log-contents")}
@@ -113,6 +113,11 @@ func runServer(c *cli.Context, s *term.Screen, loaded *config.Config) error {
 	defer checking.Wait()
 	defer cancel()
 	return (&serve.Server{Handler: serve.New(options)}).Serve(ctx, listener)
+}
+
+// unsetKey is the error of a variable that --key-env names.
+func unsetKey(name string) error {
+	return failure.Usage("--key-env: the variable %s is not set", term.Echoed(name)).WithHint("Put the key into it: export " + term.Echoed(name) + "=...")
 }
 
 // cannotListen is the error of an address. command takes another one.

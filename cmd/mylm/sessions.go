@@ -266,7 +266,7 @@ func removeSessionsCommand(s *term.Screen) *cli.Command {
 func pruneSessionsCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "prune", Usage: "delete old sessions",
-		Flags: []cli.Flag{cmdline.Int(&cli.IntFlag{Name: "days", Usage: "sessions unchanged for this many `DAYS`", Value: int(setup.SessionsKept / (24 * time.Hour))}, 1, 0)},
+		Flags: []cli.Flag{cmdline.Int(&cli.IntFlag{Name: "days", Usage: "delete sessions unchanged for `DAYS`", Value: int(setup.SessionsKept / (24 * time.Hour))}, 1, 0)},
 		Action: withSessions(s, func(k *sessionsRun, ctx context.Context) error {
 			n, err := k.store.Prune(ctx, time.Now().AddDate(0, 0, -k.cli.Int("days")), 0)
 			if err != nil && n > 0 {

@@ -123,8 +123,8 @@ mylm sessions export last --format markdown`,
 what is written as jsonl, the form it is kept in. --redact takes out the secrets that
 mylm knows by their form; look at the file before you give it away.`,
 		Flags: []cli.Flag{
-			cmdline.OneOf(&cli.StringFlag{Name: "format", Usage: strings.Join(exportForms, ", "), Value: exportForms[0]}, exportForms...),
-			&cli.BoolFlag{Name: "redact", Usage: "take secrets out"},
+			cmdline.OneOf(&cli.StringFlag{Name: "format", Usage: "form of the output: " + term.Alternatives(exportForms), Value: exportForms[0]}, exportForms...),
+			&cli.BoolFlag{Name: "redact", Usage: "take out secrets whose form is known"},
 		},
 		Action: withSessions(s, (*sessionsRun).export),
 	}

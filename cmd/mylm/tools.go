@@ -13,7 +13,7 @@ import (
 
 func toolsCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
-		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "with their schemas, as JSON"}},
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print JSON, with their schemas"}},
 		Action: func(c *cli.Context) error {
 			loaded, err := loadServers(c.Context)
 			if err != nil {

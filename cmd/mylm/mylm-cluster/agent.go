@@ -29,9 +29,9 @@ follows it from anywhere. Ctrl-C cancels it, with its tasks. What waits for a de
 asked on the terminal; without one it waits for mylm-cluster approve.`,
 		UsageText: `mylm-cluster agent run "list the files, then count the lines of README.md"
 mylm-cluster agent run --yes "fix the failing test"
-mylm-cluster agent run --plan-only --json "..." > plan.json # look at it, edit it
-mylm-cluster agent run --plan plan.json                     # and carry it out
-mylm-cluster agent run --resume 4mvbhgq3zuyta               # do what is left of a plan`,
+mylm-cluster agent run --plan-only --json "..." > plan.json  # look at it, edit it
+mylm-cluster agent run --plan plan.json                      # and carry it out
+mylm-cluster agent run --resume 4mvbhgq3zuyta                # do what is left of a plan`,
 		Flags: join(runFlags(), append(cmdline.Group(config.OfPlans,
 			&cli.BoolFlag{Name: "plan-only", Usage: "print the plan without carrying it out"},
 			&cli.StringFlag{Name: "plan", Usage: "carry out the plan in `FILE`, or on stdin if it is -, " +

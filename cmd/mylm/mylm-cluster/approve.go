@@ -34,7 +34,7 @@ mylm-cluster approve --deny --reason "not before Monday" 4mvbhgq3zuyta`,
 		Flags: join(temporalFlags(), cmdline.Group(ofRun,
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "allow the call without asking"},
 			&cli.BoolFlag{Name: "deny", Usage: "deny the call without asking"},
-			&cli.StringFlag{Name: "reason", Usage: "`WHY` it is denied, which the model is told"},
+			&cli.StringFlag{Name: "reason", Usage: "tell the model `WHY` it is denied"},
 			jsonFlag())...),
 		Action: func(ctx *cli.Context) error {
 			switch {
@@ -266,7 +266,7 @@ func (c *cluster) cancelCommand() *cli.Command {
 	return &cli.Command{
 		Name: "cancel", Usage: "cancel the run of a session", ArgsUsage: "ID",
 		Flags: join(temporalFlags(), cmdline.Group(ofRun,
-			&cli.StringFlag{Name: "reason", Usage: "`WHY`, which is recorded with the end of the run, as is who cancels it"})...),
+			&cli.StringFlag{Name: "reason", Usage: "record `WHY` at the end of the run, beside who cancelled it"})...),
 		Description: "A model call ends within 10 s, a tool is stopped and waited for, and the end is recorded.",
 		Action:      func(ctx *cli.Context) error { return c.withRun(ctx, c.cancel) },
 	}

@@ -35,7 +35,7 @@ const (
 func databaseFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Category: ofCluster, Name: "database", EnvVars: []string{databaseVariable}, Usage: "`ADDRESS` of the database, as psql takes it; what is left out comes from PGHOST, PGPASSWORD and the like"},
-		&cli.StringFlag{Category: ofCluster, Name: "tenant", EnvVars: []string{"MYLM_TENANT"}, Usage: "`NAME` of whom memory, sessions and runs belong to", Value: defaultTenant},
+		&cli.StringFlag{Category: ofCluster, Name: "tenant", EnvVars: []string{"MYLM_TENANT"}, Usage: "tenant `NAME`, whose memory, sessions and runs these are", Value: defaultTenant},
 		cmdline.Int(&cli.IntFlag{Category: ofCluster, Name: "connections", EnvVars: []string{"MYLM_DATABASE_CONNECTIONS"}, Usage: "maximum `NUMBER` of connections to the database", Value: 4}, 2, 0),
 	}
 }
@@ -51,7 +51,7 @@ func temporalFlags() []cli.Flag {
 	return join(databaseFlags(),
 		&cli.StringFlag{Category: ofCluster, Name: "temporal", EnvVars: []string{"MYLM_TEMPORAL"}, Usage: "`HOST:PORT` of Temporal; what is left out, TLS and an API key come from TEMPORAL_ADDRESS, TEMPORAL_API_KEY and the like", DefaultText: defaultTemporal},
 		&cli.StringFlag{Category: ofCluster, Name: "namespace", EnvVars: []string{"MYLM_TEMPORAL_NAMESPACE"}, Usage: "`NAME` of Temporal's namespace", DefaultText: client.DefaultNamespace},
-		&cli.StringFlag{Category: ofCluster, Name: "queue", EnvVars: []string{"MYLM_TASK_QUEUE"}, Usage: "`NAME` of the task queue that workers take runs from, which is NAME/TENANT", Value: "mylm"},
+		&cli.StringFlag{Category: ofCluster, Name: "queue", EnvVars: []string{"MYLM_TASK_QUEUE"}, Usage: "take runs from, and put them into, the task queue `NAME`/TENANT", Value: "mylm"},
 	)
 }
 

@@ -18,8 +18,8 @@ import (
 func (c *cluster) memoryCommand() *cli.Command {
 	project := func() []cli.Flag {
 		return join(databaseFlags(),
-			&cli.StringSliceFlag{Name: "project", Usage: "only of this `PROJECT` (repeatable)"},
-			&cli.StringSliceFlag{Name: "session", Usage: "only of this session `ID` (repeatable)"},
+			&cli.StringSliceFlag{Name: "project", Usage: "only this `PROJECT` (repeatable)"},
+			&cli.StringSliceFlag{Name: "session", Usage: "only the session `ID` (repeatable)"},
 			jsonFlag())
 	}
 	return &cli.Command{Name: "memory", Usage: "move, search and list what is remembered", Subcommands: []*cli.Command{

@@ -45,8 +45,8 @@ mylm-cluster ask --detach "count the words of all books"   # prints the id of th
 // runFlags are those of everything that starts a run.
 func runFlags() []cli.Flag {
 	return join(temporalFlags(), append(cmdline.Group(ofRun,
-		&cli.StringFlag{Name: "session", Usage: "`ID` of the session that the run begins or continues; default: a new one"},
-		&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "allow every call without asking, until text from outside the workspace has been read"},
+		&cli.StringFlag{Name: "session", Usage: "begin or continue the session `ID`", DefaultText: "a new one"},
+		&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "allow every call without asking, until the run has read text from outside the workspace"},
 		&cli.BoolFlag{Name: "detach", Aliases: []string{"d"}, Usage: "print the id of the session, and do not wait for the run"},
 	), outputFlags()...)...)
 }

@@ -34,17 +34,17 @@ in the workspace of the worker that does it: several workers of a queue share on
 network file system has it; with --copies each run works in a copy of its own instead, and
 mylm-cluster changes prints what it has changed. Models and tools may be on different
 machines: --takes models and --takes tools. Then the workspace, its notes and the sandbox are
-those of the latter.`,
+those of the latter. Sessions are recorded in any case: --no-save is about the memory.`,
 		UsageText: `mylm-cluster worker -m qwen3:8b --host http://gpu1:11434 --workspace ~/shop
 mylm-cluster worker -m qwen3:8b --tools none --health :8080
 mylm-cluster worker -m qwen3:8b --takes models             # where the models are
 mylm-cluster worker --takes tools --workspace /srv/shop    # where the files are
 mylm-cluster worker --workspace /srv/shop --copies /var/lib/mylm/copies`,
 		Flags: join(append(temporalFlags(), config.Flags(workerSettings()...)...), cmdline.Group(ofCluster,
-			&cli.StringFlag{Name: "takes", EnvVars: []string{"MYLM_TAKES"}, Usage: "take `WHAT`: models (runs and their model calls), tools (calls of tools), or all", Value: takesAll},
+			&cli.StringFlag{Name: "takes", EnvVars: []string{"MYLM_TAKES"}, Usage: "take `WHAT`: models (runs and their model calls), tools (tool calls) or all", Value: takesAll},
 			&cli.StringFlag{Name: "copies", EnvVars: []string{"MYLM_COPIES"}, Usage: "have each run work in a copy of the workspace, below `DIRECTORY` on this machine, which only this worker uses"},
 			cmdline.Int(&cli.IntFlag{Name: "copy-limit", EnvVars: []string{"MYLM_COPY_LIMIT"}, Usage: "maximum size of the workspace in `MB` for --copies", Value: 1024}, 1, 1<<20),
-			&cli.StringFlag{Name: "health", Usage: "answer GET /healthz (it works) and /readyz (so do database, Temporal and model) on `ADDR`, such as :8080"},
+			&cli.StringFlag{Name: "health", Usage: "answer GET /healthz (it works) and /readyz (so do database, Temporal and model) on `ADDRESS`, such as :8080"},
 		)...),
 		Action: c.work,
 	}

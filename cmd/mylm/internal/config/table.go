@@ -31,8 +31,8 @@ var (
 	ModelName   = add[string](Def{Group: OfModel, Key: "model", Flag: "model", Aliases: []string{"m"}, Var: "MYLM_MODEL", Usage: "`NAME` as mylm models lists it, PROVIDER/NAME, or demo", Default: "the last one used, or the only one there is", Example: `"qwen3:8b"`})
 	ProfileName = add[string](Def{Group: OfModel, Flag: "profile", Var: "MYLM_PROFILE", Usage: "use [profiles.`NAME`] of the configuration"})
 	Host        = add[string](Def{Group: OfModel, Key: "host", Flag: "host", Var: "MYLM_HOST", Usage: "`ADDRESS` of Ollama", Default: "OLLAMA_HOST, or http://127.0.0.1:11434", Example: `"http://localhost:11434"`})
-	Temperature = add(Def{Group: OfModel, Key: "temperature", Flag: "temperature", Var: "MYLM_TEMPERATURE", Usage: "a `NUMBER`; 0 is the most predictable", Default: "the model's own", Example: "0.2", PerModel: true}, within(0, 10))
-	Seed        = add[int](Def{Group: OfModel, Key: "seed", Flag: "seed", Var: "MYLM_SEED", Usage: "make sampling repeatable by this `NUMBER`", Default: "none", PerModel: true})
+	Temperature = add(Def{Group: OfModel, Key: "temperature", Flag: "temperature", Var: "MYLM_TEMPERATURE", Usage: "sampling temperature, a `NUMBER` from 0 to 10; 0 is the most predictable", Default: "the model's own", Example: "0.2", PerModel: true}, within(0, 10))
+	Seed        = add[int](Def{Group: OfModel, Key: "seed", Flag: "seed", Var: "MYLM_SEED", Usage: "`NUMBER` that makes sampling repeatable", Default: "none", PerModel: true})
 	MaxTokens   = add(Def{Group: OfModel, Key: "max_tokens", Flag: "max-tokens", Var: "MYLM_MAX_TOKENS", Usage: "maximum `TOKENS` per reply", Default: "the backend's own", PerModel: true}, atLeast(1))
 	NumCtx      = add(Def{Group: OfModel, Key: "num_ctx", Flag: "num-ctx", Var: "MYLM_NUM_CTX", Usage: "context window in `TOKENS`, for Ollama", Default: "what is loaded, or a size that fits", Example: "16384"}, atLeast(256))
 	KeepAlive   = add[string](Def{Group: OfModel, Key: "keep_alive", Flag: "keep-alive", Var: "MYLM_KEEP_ALIVE", Usage: "`TIME` that Ollama keeps the model in memory, such as 10m; -1 is no limit", Default: "the server's own"})
@@ -43,19 +43,19 @@ var (
 	// How long a run may take, and how much of it the model sees.
 	Timeout              = add(Def{Group: OfLimits, Key: "timeout", Flag: "timeout", Var: "MYLM_TIMEOUT", Usage: "`TIME` to wait for the next piece of a reply", Default: "60s"}, atLeast(time.Millisecond))
 	FirstTokenTimeout    = add(Def{Group: OfLimits, Key: "first_token_timeout", Flag: "first-token-timeout", Var: "MYLM_FIRST_TOKEN_TIMEOUT", Usage: "`TIME` to wait for a reply to begin, loading the model included", Default: "10m"}, atLeast(time.Millisecond))
-	StepTimeout          = add(Def{Group: OfLimits, Key: "step_timeout", Flag: "step-timeout", Var: "MYLM_STEP_TIMEOUT", Usage: "maximum `TIME` of one whole reply; 0 is no limit", Default: "0"}, atLeast(time.Duration(0)))
-	MaxTime              = add(Def{Group: OfLimits, Key: "max_time", Flag: "max-time", Var: "MYLM_MAX_TIME", Usage: "maximum `TIME` of the whole run; 0 is no limit", Default: "0", Example: `"10m"`}, atLeast(time.Duration(0)))
+	StepTimeout          = add(Def{Group: OfLimits, Key: "step_timeout", Flag: "step-timeout", Var: "MYLM_STEP_TIMEOUT", Usage: "maximum `TIME` of one whole reply; 0 is no limit", Default: "no limit"}, atLeast(time.Duration(0)))
+	MaxTime              = add(Def{Group: OfLimits, Key: "max_time", Flag: "max-time", Var: "MYLM_MAX_TIME", Usage: "maximum `TIME` of the whole run, such as 10m; 0 is no limit", Default: "no limit", Example: `"10m"`}, atLeast(time.Duration(0)))
 	MaxContextTokens     = add(Def{Group: OfLimits, Key: "max_context_tokens", Flag: "max-context-tokens", Var: "MYLM_MAX_CONTEXT_TOKENS", Usage: "maximum `TOKENS` of conversation and reply; older steps are left out beyond it; 0 never leaves any out", Default: "what the model has"}, orOff(256))
-	MaxToolResultTokens  = add(Def{Group: OfLimits, Key: "max_tool_result_tokens", Flag: "max-tool-result-tokens", Var: "MYLM_MAX_TOOL_RESULT_TOKENS", Usage: "how many `TOKENS` of a tool's output the model is shown; 0 is all", Default: "2000, or a third of a small window"}, orOff(32))
-	SummarizeAfterTurns  = add(Def{Group: OfLimits, Key: "summarize_after_turns", Flag: "summarize-after-turns", Var: "MYLM_SUMMARIZE_AFTER_TURNS", Usage: "summarize older steps after this `NUMBER` of them; 0 never does", Default: "when the window is full"}, orOff(1))
-	KeepRecentTurns      = add(Def{Group: OfLimits, Key: "keep_recent_turns", Flag: "keep-recent-turns", Var: "MYLM_KEEP_RECENT_TURNS", Usage: "how `MANY` of the last steps are not summed up", Default: "4"}, atLeast(1))
+	MaxToolResultTokens  = add(Def{Group: OfLimits, Key: "max_tool_result_tokens", Flag: "max-tool-result-tokens", Var: "MYLM_MAX_TOOL_RESULT_TOKENS", Usage: "show the model at most `TOKENS` of a tool's output; 0 is all", Default: "2000, or a third of a small window"}, orOff(32))
+	SummarizeAfterTurns  = add(Def{Group: OfLimits, Key: "summarize_after_turns", Flag: "summarize-after-turns", Var: "MYLM_SUMMARIZE_AFTER_TURNS", Usage: "summarize older steps after `NUMBER` of them; 0 never does", Default: "when the window is full"}, orOff(1))
+	KeepRecentTurns      = add(Def{Group: OfLimits, Key: "keep_recent_turns", Flag: "keep-recent-turns", Var: "MYLM_KEEP_RECENT_TURNS", Usage: "leave the last `NUMBER` of steps out of a summary", Default: "4"}, atLeast(1))
 	SelfEval             = add[string](Def{Group: OfLimits, Key: "self_eval", Flag: "self-eval", Var: "MYLM_SELF_EVAL", Usage: "have the model check its answer: off, basic (report if it does not pass) or full (and retry)", Default: "off", Example: `"basic"`, Words: []string{"off", "basic", "full"}})
 	MaxTurns             = add(Def{Group: OfLimits, Key: "max_turns", Flag: "max-turns", Var: "MYLM_MAX_TURNS", Usage: "maximum `NUMBER` of replies of the model", Default: "10", Example: "10"}, atLeast(1))
-	MaxRepeatedCalls     = add(Def{Group: OfLimits, Key: "max_repeated_calls", Flag: "max-repeated-calls", Var: "MYLM_MAX_REPEATED_CALLS", Usage: "how `MANY` identical calls in a row end the run, the last not run", Default: "2"}, atLeast(2))
-	MaxConsecutiveErrors = add(Def{Group: OfLimits, Key: "max_consecutive_errors", Flag: "max-consecutive-errors", Var: "MYLM_MAX_CONSECUTIVE_ERRORS", Usage: "how `MANY` failed calls in a row end the run", Default: "3"}, atLeast(1))
-	MaxMalformed         = add(Def{Group: OfLimits, Key: "max_malformed", Flag: "max-malformed", Var: "MYLM_MAX_MALFORMED", Usage: "how `MANY` unreadable replies in a row end the run", Default: "3"}, atLeast(1))
-	MaxRepetition        = add(Def{Group: OfLimits, Key: "max_repetition", Flag: "max-repetition", Var: "MYLM_MAX_REPETITION", Usage: "how many `TOKENS` of a reply may repeat what is before them; ten times as many in a tool's arguments; 0 is no limit", Default: "1500"}, orOff(1))
-	MaxIterations        = add(Def{Group: OfPlans, Key: "max_iterations", Flag: "max-iterations", Var: "MYLM_MAX_ITERATIONS", Usage: "how `MANY` tasks of a plan are taken up", Default: "10, or twice the tasks if that is more"}, atLeast(1))
+	MaxRepeatedCalls     = add(Def{Group: OfLimits, Key: "max_repeated_calls", Flag: "max-repeated-calls", Var: "MYLM_MAX_REPEATED_CALLS", Usage: "end the run at `NUMBER` identical calls in a row; the last is not run", Default: "2"}, atLeast(2))
+	MaxConsecutiveErrors = add(Def{Group: OfLimits, Key: "max_consecutive_errors", Flag: "max-consecutive-errors", Var: "MYLM_MAX_CONSECUTIVE_ERRORS", Usage: "end the run after `NUMBER` failed calls in a row", Default: "3"}, atLeast(1))
+	MaxMalformed         = add(Def{Group: OfLimits, Key: "max_malformed", Flag: "max-malformed", Var: "MYLM_MAX_MALFORMED", Usage: "end the run after `NUMBER` unreadable replies in a row", Default: "3"}, atLeast(1))
+	MaxRepetition        = add(Def{Group: OfLimits, Key: "max_repetition", Flag: "max-repetition", Var: "MYLM_MAX_REPETITION", Usage: "cut a reply off after `TOKENS` that repeat what is before them, and after ten times as many in a tool's arguments; 0 is no limit", Default: "1500"}, orOff(1))
+	MaxIterations        = add(Def{Group: OfPlans, Key: "max_iterations", Flag: "max-iterations", Var: "MYLM_MAX_ITERATIONS", Usage: "take up at most `NUMBER` tasks of a plan", Default: "10, or twice the tasks if that is more"}, atLeast(1))
 	PlanTurns            = add(Def{Group: OfPlans, Key: "plan_max_turns", Flag: "max-turns", Var: "MYLM_PLAN_MAX_TURNS", Usage: "maximum `NUMBER` of replies of the model in the whole plan", Default: "100"}, atLeast(1))
 	DryRun               = add[bool](Def{Group: OfPermissions, Flag: "dry-run", Usage: "run nothing that writes, runs programs or uses the network; say what it would do"})
 
@@ -63,9 +63,9 @@ var (
 	System      = add[string](Def{Group: OfModel, Key: "system", Flag: "system", Usage: "`TEXT` that says who the model is, at the top of the system prompt"})
 	Tree        = add[bool](Def{Group: OfInput, Key: "tree", Flag: "tree", Var: "MYLM_TREE", Usage: "show the model what files there are in the workspace", Example: "true"})
 	Notes       = add[bool](Def{Group: OfInput, Key: "project_file", Flag: "no-project-file", Var: "MYLM_NO_PROJECT_FILE", Usage: "do not show the model the project's AGENTS.md", Default: "true", Example: "false", Negated: true}).tightenedBy(onlyOff("project_file"))
-	Tools       = add[[]string](Def{Group: OfPermissions, Key: "tools", Flag: "tools", Var: "MYLM_TOOLS", Usage: "only these `NAMES`, or none", Default: "all"})
+	Tools       = add[[]string](Def{Group: OfPermissions, Key: "tools", Flag: "tools", Var: "MYLM_TOOLS", Usage: "offer only the tools `NAMES`, with commas between them, or none", Default: "all"})
 	AlwaysTools = add[[]string](Def{Key: "tools.always", Usage: "tools of MCP servers that the model is always shown", Default: "none", Example: `["files__read_file"]`, TopOnly: true})
-	AllowHosts  = add(Def{Group: OfPermissions, Key: "web.allow_hosts", Flag: "allow-host", Usage: "web_fetch may fetch from `HOST`, or HOST:PORT, though it is no public one (repeatable)", Example: `["localhost:6060"]`, TopOnly: true, Adds: true}, hosts)
+	AllowHosts  = add(Def{Group: OfPermissions, Key: "web.allow_hosts", Flag: "allow-host", Usage: "let web_fetch use `HOST`, or HOST:PORT, although it is not public (repeatable)", Example: `["localhost:6060"]`, TopOnly: true, Adds: true}, hosts)
 
 	// How the answer is shown on a terminal.
 	Color = add[string](Def{Group: OfOutput, Key: "color", Flag: "color", Var: "MYLM_COLOR", Usage: "whether to use colors", Default: "auto: on a terminal, unless NO_COLOR is set", Example: `"never"`, Words: []string{"auto", "always", "never"}})
@@ -74,7 +74,7 @@ var (
 	// Permissions.
 	Workspace = add[string](Def{Group: OfInput, Flag: "workspace", Usage: "work in `DIRECTORY`: the model's paths and commands are relative to it", Default: "the current one"})
 	Confirm   = add[string](Def{Group: OfPermissions, Key: "confirm", Flag: "confirm", Var: "MYLM_CONFIRM", Usage: "`MODE`: confirm-all asks about every call, confirm-sensitive about what may do more than read here, yolo about none", Default: "confirm-sensitive", Example: `"confirm-all"`, Words: []string{"confirm-all", "confirm-sensitive", "yolo"}}).tightenedBy(stricterConfirm)
-	Unasked   = add[string](Def{Group: OfPermissions, Key: "policy.unasked", Flag: "unasked", Var: "MYLM_UNASKED", Usage: "`WHICH` commands run without a question: sandbox (any, held to reading), readers (plain readers of the workspace) or never", Default: string(policy.Sandbox), Example: `"readers"`, Words: []string{"sandbox", "readers", "never"}}).tightenedBy(stricterUnasked)
+	Unasked   = add[string](Def{Group: OfPermissions, Key: "policy.unasked", Flag: "unasked", Var: "MYLM_UNASKED", Usage: "`WHICH` commands run without a question: sandbox (any, but it can only read), readers (plain readers of the workspace) or never", Default: string(policy.Sandbox), Example: `"readers"`, Words: []string{"sandbox", "readers", "never"}}).tightenedBy(stricterUnasked)
 	Yes       = add[bool](Def{Group: OfPermissions, Flag: "yes", Aliases: []string{"y"}, Usage: "allow every call without asking: --confirm yolo"})
 	Deny      = add(Def{Key: "policy.deny", Usage: "calls that are never made, whatever was allowed", Example: `["execute_command(git push)"]`, TopOnly: true, Adds: true}, denials).
 			tightenedBy(func(user, project []string) ([]string, error) { return project, nil })
@@ -86,8 +86,8 @@ var (
 
 	// The memory.
 	Embedder = add(Def{Group: OfMemory, Key: "embedder", Flag: "embedder", Var: "MYLM_EMBEDDER", Usage: "find memories by vectors of this model, too: `NAME`, auto or none", Default: "auto", Example: `"nomic-embed-text"`}, notBlank)
-	Memory   = add[bool](Def{Group: OfMemory, Key: "memory", Flag: "no-memory", Var: "MYLM_NO_MEMORY", Usage: "the model cannot look at what was remembered", Default: "true", Example: "false", Negated: true}).tightenedBy(onlyOff("memory"))
-	Save     = add[bool](Def{Group: OfMemory, Key: "save", Flag: "no-save", Var: "MYLM_NO_SAVE", Usage: "keep nothing of this: no memory, no session", Default: "true", Example: "false", Negated: true}).tightenedBy(onlyOff("save"))
+	Memory   = add[bool](Def{Group: OfMemory, Key: "memory", Flag: "no-memory", Var: "MYLM_NO_MEMORY", Usage: "do not let the model search what was remembered", Default: "true", Example: "false", Negated: true}).tightenedBy(onlyOff("memory"))
+	Save     = add[bool](Def{Group: OfMemory, Key: "save", Flag: "no-save", Var: "MYLM_NO_SAVE", Usage: "save nothing: neither memories nor the session", Default: "true", Example: "false", Negated: true}).tightenedBy(onlyOff("save"))
 )
 
 // defaultSandbox is the mode of the sandbox where nothing sets it.
