@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"mylm/agent/journal"
 	"mylm/cmd/mylm/internal/cmdline"
@@ -150,12 +151,12 @@ func (k *sessionsRun) listed(ctx context.Context, f journal.Filter) (all []journ
 	return all, more, hidden, ctx.Err()
 }
 
-// titleOf is what a session was about, without secrets. Of a title that was cut the last
-// word goes: a part of a secret would not be recognised.
+// titleOf is what a session was about, without secrets. Of a title that was cut, what is ASCII
+// goes from its last word: a part of a secret would not be recognised.
 func titleOf(i journal.Info) string {
 	title := i.Title
 	if cut, ok := strings.CutSuffix(title, "…"); ok {
-		title = cut[:strings.LastIndexByte(cut, ' ')+1] + "…"
+		title = strings.TrimRightFunc(cut, func(r rune) bool { return r > ' ' && r < utf8.RuneSelf }) + "…"
 	}
 	title, _ = redact.Text(title)
 	return title
