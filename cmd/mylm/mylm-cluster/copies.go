@@ -142,7 +142,7 @@ func (c *cluster) sweep(ctx context.Context, l *link, of *copied) {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
 	for ctx.Err() == nil {
-		err := of.Sweep(time.Now(), func(run copies.Owner) (bool, error) { return l.over(ctx, run) })
+		err := of.Sweep(ctx, time.Now(), func(run copies.Owner) (bool, error) { return l.over(ctx, run) })
 		if err != nil && ctx.Err() == nil {
 			c.screen.Say("mylm-cluster: copies of runs that have ended cannot be removed: " + term.OneLine(err.Error(), 500))
 		}

@@ -209,10 +209,10 @@ func (s *Store) remove(id string) error {
 // keptFor is how long a copy stays that is kept.
 const keptFor = 7 * 24 * time.Hour
 
-// Sweep keeps the copies whose runs are over and whose changes nobody has recorded, removes
-// those that were kept for so long, and what belongs to no run. It goes on where it is not
-// known whether a run is over, and returns why.
-func (s *Store) Sweep(now time.Time, over func(Owner) (bool, error)) error {
+// Sweep keeps the copies whose runs are over and whose changes nobody has recorded. It
+// removes those that were kept for so long, those without changes, and what belongs to no
+// run. It goes on where it is not known whether a run is over, and returns why.
+func (s *Store) Sweep(ctx context.Context, now time.Time, over func(Owner) (bool, error)) error {
 	entries, err := os.ReadDir(filepath.Join(s.dir, "copies"))
 	for _, e := range entries {
 		if kept, failed := os.Stat(s.path(e.Name(), "kept")); failed == nil {
@@ -232,11 +232,23 @@ func (s *Store) Sweep(now time.Time, over func(Owner) (bool, error)) error {
 		}
 		gone, failed := over(of)
 		if gone {
-			failed = errors.Join(failed, s.Keep(e.Name()))
+			failed = errors.Join(failed, s.settle(ctx, e.Name()))
 		}
 		err = errors.Join(err, failed)
 	}
 	return err
+}
+
+// settle keeps a copy if anything was changed in it, or removes it.
+func (s *Store) settle(ctx context.Context, id string) error {
+	changes, err := s.Changes(ctx, id)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, fs.ErrNotExist), err == nil && len(changes.Files) == 0:
+		return s.remove(id)
+	}
+	return s.Keep(id)
 }
 
 // Count is how many copies there are of runs that are under way.

@@ -256,7 +256,7 @@ func TestKept(t *testing.T) {
 	over := func(copies.Owner) (bool, error) { return true, nil }
 	for _, do := range []func() error{
 		func() error { return s.Remove("one") },
-		func() error { return s.Sweep(time.Now().Add(6*24*time.Hour), over) },
+		func() error { return s.Sweep(t.Context(), time.Now().Add(6*24*time.Hour), over) },
 	} {
 		if err := do(); err != nil {
 			t.Fatal(err)
@@ -265,7 +265,7 @@ func TestKept(t *testing.T) {
 	if _, err := os.Stat(work); err != nil || s.Count() != 0 {
 		t.Errorf("%v, %d copies", err, s.Count())
 	}
-	if err := s.Sweep(time.Now().Add(8*24*time.Hour), over); err != nil {
+	if err := s.Sweep(t.Context(), time.Now().Add(8*24*time.Hour), over); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Dir("one"); !errors.Is(err, fs.ErrNotExist) {
@@ -304,6 +304,7 @@ func TestSweep(t *testing.T) {
 	if _, err := copies.Open(dir, source, 1<<20); !errors.Is(err, copies.ErrInUse) {
 		t.Error(err)
 	}
+	make(t, first, "unchanged")
 	for _, id := range []string{"runs", "over", "unknown"} {
 		work := make(t, first, id)
 		write(t, filepath.Join(work, "closed", "file"), "x")
@@ -322,13 +323,13 @@ func TestSweep(t *testing.T) {
 		if of.Workflow == "default/unknown" {
 			return false, asked
 		}
-		return of.Workflow == "default/over" && of.Run == "r", nil
+		return of.Workflow != "default/runs" && of.Run == "r", nil
 	}
 	for _, tt := range []struct {
 		after time.Duration
 		left  int
 	}{{0, 3}, {8 * 24 * time.Hour, 2}} {
-		if err := s.Sweep(time.Now().Add(tt.after), over); !errors.Is(err, asked) {
+		if err := s.Sweep(t.Context(), time.Now().Add(tt.after), over); !errors.Is(err, asked) {
 			t.Error(err)
 		}
 		left, err := filepath.Glob(filepath.Join(dir, "*", "*"))
@@ -363,7 +364,7 @@ func TestForeign(t *testing.T) {
 			t.Errorf("with %s: %v", name, err)
 		}
 		if err == nil {
-			if err := s.Sweep(time.Now(), func(copies.Owner) (bool, error) { return true, nil }); err != nil {
+			if err := s.Sweep(t.Context(), time.Now(), func(copies.Owner) (bool, error) { return true, nil }); err != nil {
 				t.Error(err)
 			}
 			s.Close()
