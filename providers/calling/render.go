@@ -149,6 +149,8 @@ func (c *conversation) add(messages []Message, before int) error {
 			name, known := names[m.CallID]
 			switch {
 			case results[i]:
+			case !known && m.Tool != "":
+				c.observe(m.Tool, m)
 			case !known:
 				return bad(where, "it is the result of call %q, and no call before it has that id", m.CallID)
 			default:

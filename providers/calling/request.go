@@ -20,6 +20,7 @@ type Message struct {
 	Calls []Call // of the assistant, in their order
 
 	CallID string // of a result: the call that it answers
+	Tool   string // of a result whose call is not in the conversation: the tool; "": such a result is an error
 	Failed bool   // of a result: the call did not succeed
 
 	Where string // what errors call it; "": its place among the messages

@@ -57,6 +57,28 @@ func TestOddRequests(t *testing.T) {
 	}
 }
 
+// Programs of Ollama's API may leave out the call that a result belongs to, as the adapter of
+// LlamaIndex does: Ollama takes that.
+func TestOllamaResultWithoutCall(t *testing.T) {
+	for _, tt := range []struct {
+		result object
+		shown  string
+	}{
+		{object{"role": "tool", "content": "sunny"}, "[tool] Success:\nsunny"},
+		{object{"role": "tool", "content": "sunny", "tool_name": "get_weather", "tool_call_id": "gone"}, "[get_weather] Success:\nsunny"},
+	} {
+		m := says("It is sunny.")
+		s := start(t, m, serve.Options{})
+		resp, body := post(t, s, "/api/chat", surfaces[3].request(false, "hello", object{"messages": []any{
+			object{"role": "user", "content": "weather?"}, object{"role": "assistant", "content": "I look."}, tt.result}}))
+		if resp.StatusCode != 200 || !strings.Contains(body, "It is sunny.") {
+			t.Errorf("%d %s", resp.StatusCode, body)
+		} else if got := m.prompts[0]; !strings.Contains(got, tt.shown) {
+			t.Errorf("the model is shown %q", got)
+		}
+	}
+}
+
 // Ollama's clients load and unload a model with a request that asks nothing.
 func TestOllamaLoads(t *testing.T) {
 	s := start(t, says("Hello."), serve.Options{})

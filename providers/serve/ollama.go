@@ -132,6 +132,7 @@ func (in *ollamaRequest) normalise(generate bool) (*request, error) {
 		q.Messages = append(q.Messages, calling.Message{Role: providers.User, Text: in.Prompt, Images: images})
 	}
 	var open []calling.Call // without a result yet
+	known := map[string]bool{}
 	for i, m := range in.Messages {
 		out := calling.Message{Role: providers.Role(m.Role), Text: m.Content}
 		switch m.Role {
@@ -144,11 +145,12 @@ func (in *ollamaRequest) normalise(generate bool) (*request, error) {
 				}
 				call := calling.Call{ID: c.ID, Name: c.Function.Name, Args: c.Function.Arguments}
 				out.Calls, open = append(out.Calls, call), append(open, call)
+				known[c.ID] = true
 			}
 		case "tool":
 			out.Role = calling.Result
-			if out.CallID, open = answered(m, open); out.CallID == "" {
-				return nil, invalid(fmt.Sprintf("messages[%d]", i), "it is the result of a call, and no call before it is without one")
+			if out.CallID, open = answered(m, open); !known[out.CallID] { // Ollama takes it all the same, and programs leave out calls
+				out.CallID, out.Tool = "", cmp.Or(m.ToolName, "tool")
 			}
 		default:
 			return nil, invalid(fmt.Sprintf("messages[%d].role", i), "unknown role %q", m.Role)
