@@ -78,6 +78,9 @@ func explainMemory(err error) error {
 	case errors.Is(err, memory.ErrDamaged):
 		return (&failure.Error{Code: failure.ExitError, Name: "damaged", Err: err}).WithHint("Run the command again: the memory is repaired first.")
 	}
+	if hint := setup.DataHint(err); hint != "" {
+		return failure.Of(err).WithHint(hint)
+	}
 	return err
 }
 

@@ -139,7 +139,7 @@ func cannotListen(command, addr string, err error) error {
 func checkModels(ctx context.Context, s *term.Screen, models *setup.Served) {
 	if err := models.Check(ctx); err != nil && ctx.Err() == nil {
 		f := failure.Of(err)
-		s.Say(strings.ReplaceAll(strings.TrimSpace("mylm: requests fail until this is fixed: "+f.Error()+"\n"+f.Hint), "\n", "\n  "))
+		s.Say(strings.ReplaceAll(strings.TrimSpace("mylm: until this is fixed, requests for these models fail: "+f.Error()+"\n"+f.Hint), "\n", "\n  "))
 	}
 }
 

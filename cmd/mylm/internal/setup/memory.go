@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -191,11 +192,24 @@ func (m *Memory) Record(ctx context.Context, run remember.Run, report bool) {
 
 // unkept is why something cannot be kept, and what to do about it.
 func unkept(err error) string {
-	text := term.OneLine(err.Error(), 500)
-	if dir, failed := config.DataDir(); failed == nil && writeFault(err) {
-		text += "\n  Make " + dir + " a directory that you can write to, or have XDG_DATA_HOME name another one; --no-save keeps nothing and does not try."
+	text := term.OneLine(strings.TrimPrefix(err.Error(), journal.ErrNotBegun.Error()+": "), 500)
+	if way := DataHint(err); way != "" {
+		text += "\n  " + way + " --no-save keeps nothing and does not try."
 	}
 	return text
+}
+
+// DataHint is what to do about an error of the data directory, "" if that is not known.
+func DataHint(err error) string {
+	dir, failed := config.DataDir()
+	if failed != nil || !writeFault(err) {
+		return ""
+	}
+	var at *fs.PathError
+	if errors.As(err, &at) && !strings.HasPrefix(dir, at.Path) && !strings.HasPrefix(at.Path, dir) { // it is about another file
+		return ""
+	}
+	return "Make " + dir + " a directory that you can write to, or have XDG_DATA_HOME name another one."
 }
 
 // writeFault reports whether a person can make a directory such that err does not come again.
