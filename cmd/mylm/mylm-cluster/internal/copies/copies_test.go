@@ -104,10 +104,12 @@ func TestPatchApplies(t *testing.T) {
 	source := workspace(t, map[string]string{
 		"a.txt": "one\ntwo\nthree\n", "gone.txt": "bye\n", "tool.sh": "echo\n", "sub/deep.txt": "x", "b.bin": binary, "gone.bin": binary,
 		"same.txt": "same\n", "crlf.txt": "a\r\nb\r\n", "swap": "a file\n", "latin.txt": "caf\xe9\n", ".git/HEAD": "x", "dir/in.txt": "in\n",
-		"deep/er/in.txt": "in\n", "twin/er/in.txt": "in\n", "other/er/in.txt": "in\n",
+		"grows": "a file\n", "tree/old.txt": "x\n", "deep/er/in.txt": "in\n", "twin/er/in.txt": "in\n", "other/er/in.txt": "in\n",
 	})
-	if err := os.Symlink("a.txt", filepath.Join(source, "link")); err != nil {
-		t.Fatal(err)
+	for name, target := range map[string]string{"link": "a.txt", "leads": "tree"} {
+		if err := os.Symlink(target, filepath.Join(source, name)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	before := tree(t, source)
 	s := open(t, filepath.Join(t.TempDir(), "copies"), source, 1<<20)
@@ -136,6 +138,12 @@ func TestPatchApplies(t *testing.T) {
 		func() error { return os.Symlink("tool.sh", filepath.Join(work, "link")) },
 		func() error { return os.Remove(filepath.Join(work, "swap")) },
 		func() error { return os.Symlink("nowhere", filepath.Join(work, "swap")) },
+		func() error { return os.Remove(filepath.Join(work, "grows")) },
+		func() error { return os.Mkdir(filepath.Join(work, "grows"), 0o755) },
+		func() error { return os.WriteFile(filepath.Join(work, "grows", "in.txt"), []byte("in\n"), 0o644) },
+		func() error { return os.Remove(filepath.Join(work, "leads")) },
+		func() error { return os.Mkdir(filepath.Join(work, "leads"), 0o755) },
+		func() error { return os.WriteFile(filepath.Join(work, "leads", "new.txt"), []byte("new\n"), 0o644) },
 		func() error { return os.RemoveAll(filepath.Join(work, "deep")) },
 		func() error { return os.WriteFile(filepath.Join(work, "deep"), []byte("now a file\n"), 0o644) },
 		func() error { return os.RemoveAll(filepath.Join(work, "twin")) },
@@ -154,7 +162,7 @@ func TestPatchApplies(t *testing.T) {
 	if tree(t, source) != before {
 		t.Errorf("the workspace has become\n%s", tree(t, source))
 	}
-	if got := changes.Counted(); got != "7 files added, 7 files changed, 5 files removed" {
+	if got := changes.Counted(); got != "9 files added, 7 files changed, 7 files removed" {
 		t.Errorf("%s: %+v", got, changes.Files)
 	}
 	if strings.Contains(changes.Patch, "HEAD") {
