@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"mylm/cmd/mylm/internal/cmdline"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
@@ -50,7 +51,7 @@ func (c *cluster) importMemory(ctx *cli.Context) error {
 	if name := ctx.Args().First(); name != "" && name != "-" {
 		file, err := os.Open(name)
 		if err != nil {
-			return failure.Usage("%w", err)
+			return cmdline.Unread("", name, err)
 		}
 		defer file.Close()
 		in = file

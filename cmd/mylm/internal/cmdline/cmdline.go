@@ -389,7 +389,7 @@ func AtMost(c *cli.Context, n int) error {
 	}
 	takes, hint := "no arguments", "Leave it out. "
 	if n > 0 {
-		takes, hint = "at most "+term.Plural(n, "argument"), "Put quotes around an argument with blanks. "
+		takes, hint = "at most "+term.Plural(n, "argument"), "Leave it out, or put quotes around an argument with blanks. "
 	}
 	program, path := nameOf(c.Command)
 	return failure.Usage("%s takes %s, but got %q", path, takes, term.Echoed(c.Args().Get(n))).
