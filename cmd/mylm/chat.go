@@ -8,12 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
 	"mylm/agent"
 	"mylm/agent/journal"
 	"mylm/cmd/mylm/internal/chat"
+	"mylm/cmd/mylm/internal/cmdline"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/markdown"
@@ -30,16 +32,15 @@ func chatCommand(s *term.Screen) *cli.Command {
 		ArgsUsage: "[MESSAGE...]",
 		Description: `A conversation in which the model has its tools, and what was said stays in the
 terminal's scrollback. It is a session: mylm chat --continue goes on with it, and
-so does mylm resume last "...". /help lists the commands and keys.
-
-   mylm
-   mylm chat -m qwen3:8b
-   mylm chat --continue`,
-		Flags: append(config.Flags(askSettings()...),
-			&cli.BoolFlag{Name: "continue", Aliases: []string{"c"}, Usage: "continue the last session of this project"},
-			&cli.StringFlag{Name: "session", Usage: "continue the session `ID`"},
-			&cli.BoolFlag{Name: "verbose", Usage: "also show thought, tool output and statistics"},
-			&cli.BoolFlag{Name: "stats", Usage: "report the cost of each reply"},
+so does mylm resume last "...". /help lists the commands and keys.`,
+		UsageText: "mylm\nmylm chat -m qwen3:8b\nmylm chat --continue",
+		Flags: slices.Concat(config.Flags(askSettings()...),
+			cmdline.Group(config.OfMemory,
+				&cli.BoolFlag{Name: "continue", Aliases: []string{"c"}, Usage: "continue the last session of this project"},
+				&cli.StringFlag{Name: "session", Usage: "continue the session `ID`"}),
+			cmdline.Group(config.OfOutput,
+				&cli.BoolFlag{Name: "verbose", Usage: "also show thought, tool output and statistics"},
+				&cli.BoolFlag{Name: "stats", Usage: "report the cost of each reply"}),
 		),
 		Action: func(c *cli.Context) error {
 			if err := canChat(s); err != nil {

@@ -29,7 +29,8 @@ func policyCommand(s *term.Screen) *cli.Command {
 			},
 			{
 				Name: "revoke", Usage: "take back what you allowed in this project", ArgsUsage: "RULE... | --all",
-				Description: "RULE is what mylm policy list shows, with or without the dots:\n\n   mylm policy revoke go test",
+				Description: "RULE is what mylm policy list shows, with or without the dots.",
+				UsageText:   "mylm policy revoke go test",
 				Flags: []cli.Flag{
 					&cli.BoolFlag{Name: "all", Usage: "revoke every rule of this project"},
 					globalFlag(), jsonFlag(),
@@ -38,7 +39,8 @@ func policyCommand(s *term.Screen) *cli.Command {
 			},
 			{
 				Name: "check", Usage: "show whether a command would be allowed, asked about or denied", ArgsUsage: cmdline.Verbatim,
-				Description: "The first word on stdout is allow, ask or deny. Nothing is run.\n\n   mylm policy check 'go test ./... | tail'",
+				Description: "The first word on stdout is allow, ask or deny. Nothing is run.",
+				UsageText:   "mylm policy check 'go test ./... | tail'",
 				Flags:       append(config.Flags(config.ProfileName, config.Workspace, config.Confirm, config.Unasked, config.SandboxMode), jsonFlag()),
 				Action:      func(c *cli.Context) error { return checkCommand(c, s) },
 			},
