@@ -84,10 +84,16 @@ func lineEnds(old, new string) string {
 // caseVariant names a file beside a new one whose name differs in upper and lower case
 // only: on other systems both are one, and a slip is likely.
 func caseVariant(root *os.Root, name string) string {
+	dir, err := root.Open(filepath.Dir(name))
+	if err != nil {
+		return ""
+	}
+	defer dir.Close()
 	base := filepath.Base(name)
-	for _, have := range namesIn(root, filepath.Dir(name)) {
-		if have = strings.TrimSuffix(have, "/"); have != base && strings.EqualFold(have, base) {
-			return fmt.Sprintf("there is also %s, a name that differs only in case", have)
+	names, _ := dir.Readdirnames(scanned) // an error only makes the note shorter
+	for _, have := range names {
+		if have != base && strings.EqualFold(have, base) {
+			return fmt.Sprintf("there is also %s, a name that differs only in case", printable(have))
 		}
 	}
 	return ""
