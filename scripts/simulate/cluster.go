@@ -20,15 +20,18 @@ type load struct {
 // machine of two cores that had other work as well: with all of it for themselves, both
 // cores together did 12 to 15 runs a second with Temporal's development server, which is
 // half of these costs. The processor times are those of /proc/PID/stat, over 120 runs of
-// which 12 were under way.
+// which 12 were under way. Those of the worker and of Temporal were then multiplied by what
+// short calls as local activities, eager activities and fewer heartbeats left of them, both
+// measured in one hour: 0.46 and 0.41.
 type costs struct {
-	// The worker, per activity: 87 ms a run, and 16 for reading and writing the session.
+	// The worker, per activity, local ones too: 103 ms a run, of it 16 for reading and
+	// writing the session, times 0.46.
 	worker float64
-	// Temporal's services, version 1.29.1, per write: 355 ms a run of 85 writes.
+	// Temporal's services, version 1.29.1, per write: 355 ms a run, times 0.41.
 	temporal float64
 	// Temporal's database, PostgreSQL 15, per write: 208 ms a run, in 454 transactions.
 	temporalWrite float64
-	// mylm's database, per activity: 0.86 ms to read the session and 0.52 for each entry
+	// mylm's database, per activity, local ones too: 0.86 ms to read the session and 0.52 for each entry
 	// that is appended, of which a run has 25.
 	sessions float64
 	// mylm's database, per search: the nearest 10 of 20,000 random vectors of 384 numbers,
@@ -39,26 +42,32 @@ type costs struct {
 	commit float64
 }
 
-var defaults = costs{worker: 6e-3, temporal: 4.2e-3, temporalWrite: 2.4e-3, sessions: 1.6e-3, search: 5.8e-3, commit: 2e-3}
+var defaults = costs{worker: 2.6e-3, temporal: 4.9e-3, temporalWrite: 2.4e-3, sessions: 1.6e-3, search: 5.8e-3, commit: 2e-3}
 
 // commits of an activity to mylm's database: one an entry.
 const commits = 1.5
 
-// activities of a run: one asks for the context window, one records the end.
-func (l load) activities() int { return 2 + l.turns + l.calls() }
-func (l load) calls() int      { return l.turns - 1 }
+// activities of a run: the model calls, and one keeps what the run leaves.
+func (l load) activities() int { return l.turns + 1 }
 
-// heartbeat is how often the SDK sends one: four fifths of the ten seconds in which the
-// server has to hear of an activity (agent/durable/temporal). The first comes at once.
-const heartbeat = 8
+// local activities: the calls, one asks for the context window, one records the end.
+func (l load) local() int { return l.calls() + 2 }
+func (l load) calls() int { return l.turns - 1 }
+
+// Heartbeats of an activity (agent/durable/temporal): the first, and how far the SDK keeps
+// two apart, four fifths of the ten seconds in which the server has to hear of it.
+const (
+	firstBeat = 2.5
+	heartbeat = 8
+)
+
+func beats(seconds float64) float64 { return max(0, 1+math.Floor((seconds-firstBeat)/heartbeat)) }
 
 // writes to Temporal's database for a run. The start is one. A workflow task is two: it
-// is begun and completed, which schedules the next activity. An activity is two as well,
-// and its heartbeats. Temporal's metrics have 85.2 for 8 turns, this 86.
+// is begun and completed, which begins the next activity. The end of an activity is one, and
+// so is a heartbeat. Temporal's metrics have 29 for 8 turns without any, this 30.
 func (l load) writes() float64 {
-	beats := func(seconds float64) float64 { return 1 + math.Floor(seconds/heartbeat) }
-	return 1 + 2*float64(1+l.activities()) + 2*float64(l.activities()) +
-		float64(l.turns)*beats(l.model) + float64(l.calls())*beats(l.tool)
+	return 1 + 2*float64(1+l.activities()) + float64(l.activities()) + float64(l.turns)*beats(l.model)
 }
 
 // sizes of a cluster.
@@ -105,8 +114,8 @@ type part struct {
 // parts of a cluster with a load, by Little's law: without waiting, which also holds what
 // the one that waits has already. They are in the order of a result's.
 func parts(l load, c costs, s sizes) []part {
-	perSecond, n := l.perMinute/60, float64(l.activities())
-	held := float64(l.turns)*l.model + float64(l.calls())*l.tool + n*(c.sessions+commits*c.commit)
+	perSecond, n := l.perMinute/60, float64(l.activities()+l.local())
+	held := float64(l.turns)*l.model + float64(l.activities())*(c.sessions+commits*c.commit)
 	write, session := c.temporalWrite+c.commit, n*c.sessions+l.searches*c.search
 	return []part{
 		{"worker slots", s.workers * s.slots, perSecond * held},
@@ -151,11 +160,11 @@ func size(l load, c costs) sizes {
 	s.temporalConns = connsOfHost * places(p[temporalConns].busy/connsOfHost, target, 2)
 	s.temporalDB = places(p[temporalDB].busy, target, 2)
 	s.database = places(p[database].busy, target, 2)
-	// Requests to the frontends: two polls and two answers for each activity, and
-	// heartbeats. To matching: two tasks and two polls.
+	// Requests to the frontends: a poll and two answers for each activity, and
+	// heartbeats. To matching: a task and a poll.
 	perSecond := l.perMinute / 60
-	s.frontends = places(perSecond*float64(6*l.activities())/frontendRate, target, 2)
-	s.matching = places(perSecond*float64(4*l.activities())/matchingRate, target, 2)
+	s.frontends = places(perSecond*float64(4*l.activities())/frontendRate, target, 2)
+	s.matching = places(perSecond*float64(2*l.activities())/matchingRate, target, 2)
 	return s
 }
 
@@ -198,15 +207,8 @@ func (x *cluster) run(c costs) (plan []step) {
 		work(x.stations[temporalDB], c.temporalWrite)
 		add(step{pass, nil, c.commit}, step{give, x.stations[temporalConns], 0}, step{give, nil, 0})
 	}
-	workflowTask := func() {
-		write()
-		work(x.stations[workerCores], c.worker/2)
-		write()
-	}
-	activity := func(seconds float64, searches float64) {
-		add(step{take, x.stations[workerSlots], 0})
-		write()
-		work(x.stations[workerCores], c.worker/2)
+	// session is what an activity takes of mylm's database.
+	session := func(searches float64) {
 		add(step{take, x.stations[sessionConns], 0})
 		work(x.stations[database], c.sessions)
 		add(step{pass, nil, commits * c.commit})
@@ -214,26 +216,42 @@ func (x *cluster) run(c costs) (plan []step) {
 			work(x.stations[database], searches*c.search)
 		}
 		add(step{give, x.stations[sessionConns], 0})
-		if seconds > 0 {
-			for range 1 + int(seconds/heartbeat) {
-				write()
-			}
-			add(step{pass, nil, seconds})
+	}
+	local := func(seconds float64, searches float64) {
+		work(x.stations[workerCores], c.worker)
+		session(searches)
+		add(step{pass, nil, seconds})
+	}
+	workflowTask := func(does func()) {
+		write()
+		does()
+		write()
+	}
+	activity := func(seconds float64) {
+		add(step{take, x.stations[workerSlots], 0})
+		work(x.stations[workerCores], c.worker)
+		session(0)
+		for range int(beats(seconds)) {
+			write()
 		}
+		add(step{pass, nil, seconds})
 		write()
 		add(step{give, x.stations[workerSlots], 0})
-		workflowTask()
 	}
 	write()
-	workflowTask()
-	activity(0, 0)
+	workflowTask(func() { local(0, 0) })
 	for turn := range x.load.turns {
-		activity(x.load.model, 0)
-		if turn < x.load.calls() {
-			activity(x.load.tool, x.load.searches/float64(x.load.calls()))
-		}
+		activity(x.load.model)
+		workflowTask(func() {
+			if turn < x.load.calls() {
+				local(x.load.tool, x.load.searches/float64(x.load.calls()))
+			} else {
+				local(0, 0)
+			}
+		})
 	}
-	activity(0, 0)
+	activity(0)
+	workflowTask(func() {})
 	return plan
 }
 
