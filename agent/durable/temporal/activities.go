@@ -49,6 +49,8 @@ type toolInput struct {
 	entries
 	Request agent.ToolRequest `json:"request"`
 	Copy    string            `json:"copy,omitempty"` // of the workspace; "": there is none
+
+	stopped context.Context // of a local one: Done when the workflow is cancelled
 }
 
 // reply is what came of a model call: pieces, and the error that ended them.
@@ -274,6 +276,12 @@ func (r *Runs) tool(ctx context.Context, in toolInput) (tools.Outcome, error) {
 		return tools.Outcome{}, sdk.NewNonRetryableApplicationError("the worker calls no tools", noTools, nil)
 	}
 	defer beat(ctx)()
+	if in.stopped != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(in.stopped, cancel)()
+	}
 	s, begun, err := r.begin(ctx, in.entries)
 	switch {
 	case err != nil:
@@ -377,7 +385,6 @@ func (r *Runs) info(ctx context.Context, in entries) (providers.Info, error) {
 func beat(ctx context.Context) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	tick := time.NewTicker(beatWithin / 4)
-	activity.RecordHeartbeat(ctx)
 	go func() {
 		defer close(ended)
 		defer tick.Stop()

@@ -1,13 +1,9 @@
 package temporal_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
-
-	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/converter"
 
 	"mylm/agent"
 	"mylm/agent/durable/temporal"
@@ -22,11 +18,11 @@ func TestDatabaseAway(t *testing.T) {
 	for at, times := range map[string]int{"mylm.model": 15, "mylm.tool": 15, "mylm.info": 15, "mylm.open": 9, "mylm.record": 9} {
 		m, most := scripted.Say("I look. "+call("read", "a"), call("write", "b"), "It is done."), times
 		b := newBench(t, agent.Options{Model: m, MaxContextTokens: 9000})
-		b.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
+		b.begins(func(name string) {
 			b.store.mu.Lock()
 			defer b.store.mu.Unlock()
 			b.store.down = nil
-			if info.ActivityType.Name == at && times > 0 {
+			if name == at && times > 0 {
 				times--
 				b.store.down = errors.New("the database is away")
 			}
@@ -42,10 +38,10 @@ func TestDatabaseAway(t *testing.T) {
 // A call whose entry alone cannot be recorded is not made, and the model is told so.
 func TestNoRecordNoCall(t *testing.T) {
 	b := newBench(t, agent.Options{Model: scripted.Say(call("write", "x"), "done")})
-	b.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
+	b.begins(func(name string) {
 		b.store.mu.Lock()
 		defer b.store.mu.Unlock()
-		if b.store.down = nil; info.ActivityType.Name == "mylm.tool" {
+		if b.store.down = nil; name == "mylm.tool" {
 			b.store.down = errors.New("the database is down")
 		}
 	})
@@ -65,15 +61,15 @@ func (permanent) Permanent() bool { return true }
 func TestDatabaseRefuses(t *testing.T) {
 	b := newBench(t, agent.Options{Model: scripted.Say(call("write", "x"), "done")})
 	activities := 0
-	b.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
+	b.begins(func(name string) {
 		b.store.mu.Lock()
 		defer b.store.mu.Unlock()
-		if activities++; info.ActivityType.Name == "mylm.tool" {
+		if activities++; name == "mylm.tool" {
 			b.store.down = permanent{}
 		}
 	})
 	b.ExecuteWorkflow(temporal.WorkflowName, temporal.Input{Session: "s", Prompt: "go", Allow: tools.Writes})
-	if err := b.GetWorkflowError(); err == nil || !strings.Contains(err.Error(), "the schema is older. Trying again does not help") || len(b.ran) > 0 || activities > 4 {
+	if err := b.GetWorkflowError(); err == nil || !strings.Contains(err.Error(), "the schema is older. Trying again does not help") || len(b.ran) > 0 || activities > 5 {
 		t.Errorf("%v after %d activities; ran %v", err, activities, b.ran)
 	}
 }

@@ -1,7 +1,6 @@
 package temporal_test
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -252,8 +251,8 @@ func TestContinueAsNew(t *testing.T) {
 func TestCancelledBetweenExecutions(t *testing.T) {
 	b := newBench(t, agent.Options{Model: scripted.Say(call("read", "a"), "done")})
 	b.SetContinueAsNewSuggested(true)
-	b.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
-		if info.ActivityType.Name == "mylm.record" {
+	b.begins(func(name string) {
+		if name == "mylm.record" {
 			b.CancelWorkflow()
 		}
 	})

@@ -92,7 +92,7 @@ func TestServerHistory(t *testing.T) {
 			if size/int64(tt.turns) > 3<<10 {
 				t.Errorf("the history has %d bytes a turn", size/int64(tt.turns))
 			}
-			if few := 13 * tt.turns / tt.most; len(all) < few {
+			if few := 8 * tt.turns / tt.most; len(all) < few {
 				t.Errorf("%d executions, which is less than %d", len(all), few)
 			}
 			for _, e := range store.sessions["s"] {

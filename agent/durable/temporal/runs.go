@@ -170,6 +170,11 @@ type rule struct {
 	settle   bool          // a cancelled one is waited for
 }
 
+// shortCall is the longest that a tool may take whose calls are local activities, unless it
+// starts programs or uses the network. A cancellation reaches these when the SDK renews the
+// workflow task, every 8 s, as it reaches the others with a heartbeat.
+const shortCall = 30 * time.Second
+
 // lookWithin is how long a tool may take to say what a call would do.
 const lookWithin = 10 * time.Second
 
@@ -228,6 +233,19 @@ func (r rule) in(ctx workflow.Context, more time.Duration) workflow.Context {
 func (r rule) on(ctx workflow.Context, queue string, more time.Duration) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue: queue, StartToCloseTimeout: r.run + more, HeartbeatTimeout: r.beat, WaitForCancellation: r.settle,
-		RetryPolicy: &sdk.RetryPolicy{InitialInterval: 500 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: r.pause, MaximumAttempts: r.attempts},
+		RetryPolicy: r.retries(),
 	})
+}
+
+// within applies the rule to a local activity: the worker that has the workflow does it, as
+// part of a workflow task. That costs Temporal a marker in the history, and no task.
+func (r rule) within(ctx workflow.Context, more time.Duration) workflow.Context {
+	return workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
+		ScheduleToCloseTimeout: time.Hour, // longer than all attempts take
+		StartToCloseTimeout:    r.run + more, RetryPolicy: r.retries(),
+	})
+}
+
+func (r rule) retries() *sdk.RetryPolicy {
+	return &sdk.RetryPolicy{InitialInterval: 500 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: r.pause, MaximumAttempts: r.attempts}
 }

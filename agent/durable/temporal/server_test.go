@@ -31,12 +31,12 @@ var record = flag.Bool("record", false, "write the histories in testdata again")
 // The recorded histories that are written again, with decisions and of a run that another
 // execution began. Others are of earlier versions.
 const (
-	recorded  = "testdata/settings.json"
-	continued = "testdata/settings-continued.json"
-	apart     = "testdata/queues.json"  // of a run whose tools were called by other workers
-	planned   = "testdata/plan.json"    // of a plan with tasks beside each other
-	copied    = "testdata/copies.json"  // of a run in a copy of the workspace
-	first     = "testdata/history.json" // without the settings of its run
+	recorded  = "testdata/local.json"
+	continued = "testdata/local-continued.json"
+	apart     = "testdata/queues.json"     // of a run whose tools were called by other workers
+	planned   = "testdata/local-plan.json" // of a plan with tasks beside each other
+	copied    = "testdata/copies.json"     // of a run in a copy of the workspace
+	first     = "testdata/history.json"    // without the settings of its run
 )
 
 // script is that of the recorded run: what it asks for is repeated when it is replayed.
@@ -85,7 +85,7 @@ func TestReplayElsewhere(t *testing.T) {
 	}
 	replayer := worker.NewWorkflowReplayer()
 	other.Register(workflows{replayer})
-	for _, file := range []string{recorded, continued, apart, planned, copied} {
+	for _, file := range []string{recorded, continued, apart, planned, copied, "testdata/settings.json", "testdata/settings-continued.json", "testdata/plan.json"} {
 		if err := replayer.ReplayWorkflowHistoryFromJSONFile(nil, file); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
-	sdk "go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"mylm/agent"
@@ -25,6 +24,7 @@ import (
 type settings struct {
 	ToolsApart bool  `json:"elsewhere,omitempty"` // tools and workspace are those of another worker, or a copy
 	Copy       *home `json:"copy,omitempty"`      // the workspace of the run is a copy
+	Local      bool  `json:"local,omitempty"`     // what is short is done within workflow tasks: not in earlier versions
 
 	Model      string            `json:"model,omitempty"` // its name
 	Labels     map[string]string `json:"labels,omitempty"`
@@ -71,6 +71,7 @@ type definition struct {
 // newSettings are those of a worker's options.
 func newSettings(o agent.Options) (*settings, error) {
 	s := &settings{
+		Local:  true,
 		Labels: o.Labels, Transforms: o.Hooks.TransformContext != nil,
 		Form: o.Form, Compact: o.Compact, System: o.System, Identity: o.Identity, Sections: o.Sections, Environment: o.Environment,
 		MaxTurns: o.MaxTurns, MaxRepeatedCalls: o.MaxRepeatedCalls, MaxConsecutiveErrors: o.MaxConsecutiveErrors, MaxMalformed: o.MaxMalformed,
@@ -185,10 +186,7 @@ func (e *effects) look(name string, args json.RawMessage) (l look) {
 	}
 	ctx, cancel := workflow.NewDisconnectedContext(e.ctx)
 	defer cancel()
-	ctx = workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
-		ScheduleToCloseTimeout: time.Minute, StartToCloseTimeout: lookWithin, RetryPolicy: &sdk.RetryPolicy{MaximumAttempts: 3},
-	})
-	err := workflow.ExecuteLocalActivity(ctx, e.runs.look, name, args).Get(ctx, &l)
+	err := workflow.ExecuteLocalActivity(lookActivity.within(ctx, 0), e.runs.look, name, args).Get(ctx, &l)
 	if e.away = err == nil && l.NoTools; e.away {
 		l = look{}
 		err = e.checked(workflow.ExecuteActivity(lookActivity.on(e.ctx, e.runs.ToolQueue, 0), lookActivity.name, name, args, "").Get(e.ctx, &l))

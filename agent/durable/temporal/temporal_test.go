@@ -116,17 +116,25 @@ func (b *bench) called(name string) func(context.Context, in) (tools.Result, err
 	}
 }
 
-func newBench(t *testing.T, o agent.Options) *bench {
+func newBench(t *testing.T, o agent.Options, more ...*tools.Tool) *bench {
 	var suite testsuite.WorkflowTestSuite
 	b := &bench{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), store: &store{}}
 	b.busy()
-	o.Tools = b.registry(t)
 	var err error
+	if o.Tools, err = tools.NewRegistry(append(b.registry(t).Tools(), more...)...); err != nil {
+		t.Fatal(err)
+	}
 	if b.runs, err = temporal.New(o, b.store); err != nil {
 		t.Fatal(err)
 	}
 	b.runs.Register(b)
 	return b
+}
+
+// begins calls a function as each activity begins, also a local one, with its name.
+func (b *bench) begins(does func(name string)) {
+	b.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) { does(info.ActivityType.Name) })
+	b.SetOnLocalActivityStartedListener(func(info *activity.Info, _ context.Context, _ []any) { does(info.ActivityType.Name) })
 }
 
 // busy lets the machine take its time.
@@ -236,10 +244,9 @@ func TestCallBegunBefore(t *testing.T) {
 		t.Run(tool, func(t *testing.T) {
 			b := newBench(t, agent.Options{Model: scripted.Say(call(tool, "x"), "done")})
 			var input any
-			b.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, args converter.EncodedValues) {
-				var sent map[string]any
-				if info.ActivityType.Name == "mylm.tool" && args.Get(&sent) == nil {
-					input = sent
+			b.SetOnLocalActivityStartedListener(func(info *activity.Info, _ context.Context, args []any) {
+				if info.ActivityType.Name == "mylm.tool" {
+					input = args[0]
 				}
 			})
 			b.run(t, temporal.Input{Prompt: "go", Allow: tools.Writes})
@@ -331,12 +338,28 @@ func TestDecision(t *testing.T) {
 func TestCancel(t *testing.T) {
 	t.Run("model", func(t *testing.T) {
 		b := newBench(t, agent.Options{Model: scripted.New(scripted.Reply{Text: "I beg", Hang: true})})
-		b.SetOnActivityStartedListener(func(*activity.Info, context.Context, converter.EncodedValues) { b.CancelWorkflow() })
+		b.begins(func(string) { b.CancelWorkflow() })
 		b.ExecuteWorkflow(temporal.WorkflowName, temporal.Input{Session: "s", Prompt: "go"})
 		if err := b.GetWorkflowError(); !sdk.IsCanceledError(errors.Unwrap(err)) {
 			t.Error(err)
 		}
 		if text := b.store.text(t, "s"); !strings.HasSuffix(text, "end interrupted\n") {
+			t.Error(text)
+		}
+	})
+	t.Run("tool", func(t *testing.T) { // waited for, so that what it did is recorded
+		var b *bench
+		wait, err := tools.New("wait", "Waits.", tools.Writes, func(ctx context.Context, _ in) (tools.Result, error) {
+			b.CancelWorkflow()
+			<-ctx.Done()
+			return tools.Result{Text: "half of it is written"}, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b = newBench(t, agent.Options{Model: scripted.Say(call("wait", "x"), "done")}, wait)
+		b.ExecuteWorkflow(temporal.WorkflowName, temporal.Input{Session: "s", Prompt: "go", Allow: tools.Writes})
+		if text := b.store.text(t, "s"); !strings.Contains(text, "half of it is written") || strings.Contains(text, "unknown=true") || !strings.HasSuffix(text, "end interrupted\n") {
 			t.Error(text)
 		}
 	})

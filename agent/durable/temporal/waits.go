@@ -25,26 +25,61 @@ func (e *effects) flush() error {
 // record appends the first of the entries that are pending, and waits for the database.
 func (e *effects) record(ctx workflow.Context, n int) error {
 	in := newEntries(e.session, e.pending[:n], e.last-len(e.pending)+n)
-	err := workflow.ExecuteActivity(recordActivity.in(ctx, 0), recordActivity.name, in).Get(ctx, nil)
+	var err error
+	if once := recordActivity; e.local {
+		once.attempts = 1
+		err = workflow.ExecuteLocalActivity(once.within(ctx, 0), once.name, in).Get(ctx, nil)
+	}
+	if !e.local || err != nil && !final(err) {
+		err = workflow.ExecuteActivity(recordActivity.in(ctx, 0), recordActivity.name, in).Get(ctx, nil)
+	}
 	if err == nil {
 		e.pending = e.pending[n:]
 	}
 	return err
 }
 
-// do has an activity done in a task queue, again after a wait if the database was away. If
-// the workflow was cancelled, so is the run.
-func (e *effects) do(rule rule, queue string, more time.Duration, result any, input func() any) error {
+// start starts an activity.
+type start func(input any) workflow.Future
+
+// in starts those of a rule in a task queue, "" is that of the run.
+func (e *effects) in(rule rule, queue string, more time.Duration) start {
+	ctx := rule.on(e.ctx, queue, more)
+	if e.home != nil && queue == e.home.Queue {
+		ctx = e.home.at(e.ctx, rule, more)
+	}
+	return func(input any) workflow.Future { return workflow.ExecuteActivity(ctx, rule.name, input) }
+}
+
+// within starts local ones, which go on when the workflow is cancelled if the rule says so.
+func (e *effects) within(rule rule, more time.Duration) start {
+	ctx := e.ctx
+	if rule.settle && ctx.Err() == nil {
+		ctx, _ = workflow.NewDisconnectedContext(ctx)
+	}
+	ctx = rule.within(ctx, more)
+	return func(input any) workflow.Future { return workflow.ExecuteLocalActivity(ctx, rule.name, input) }
+}
+
+// watch calls a function as soon as the workflow is cancelled, until end is called.
+func (e *effects) watch(stop func()) (end func()) {
+	ctx, end := workflow.WithCancel(e.ctx)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		ctx.Done().Receive(ctx, nil)
+		stop()
+	})
+	return end
+}
+
+// do has an activity done, again after a wait if the database was away. If the workflow was
+// cancelled, so is the run.
+func (e *effects) do(start start, result any, input func() any) error {
 	for try := 1; ; try++ {
 		if e.leaving {
 			return context.Canceled
 		}
 		n := len(e.pending)
-		ctx := rule.on(e.ctx, queue, more)
-		if e.home != nil && queue == e.home.Queue {
-			ctx = e.home.at(e.ctx, rule, more)
-		}
-		err := workflow.ExecuteActivity(ctx, rule.name, input()).Get(e.ctx, result)
+		err := start(input()).Get(e.ctx, result)
 		if err == nil {
 			e.pending = e.pending[n:]
 		}

@@ -24,7 +24,7 @@ import (
 
 // maxHistory is how many events an execution has at most when it begins a turn. Temporal
 // warns at 10,240 and suggests to continue at 4,096, unless its server is set up
-// otherwise: then this bound holds. A turn adds some 20; one whose call asks for all the
+// otherwise: then this bound holds. A turn adds 10 to 20; one whose call asks for all the
 // permissions there are, 500.
 const maxHistory = 8000
 
@@ -113,7 +113,7 @@ func (e *effects) setUp(in Input) error {
 			e.settings, err = json.Marshal(s)
 		}
 		if err == nil {
-			e.home = s.Copy
+			e.home, e.local = s.Copy, s.Local
 			e.opts, err = s.options(e)
 		}
 		if err != nil {
@@ -211,6 +211,7 @@ type effects struct {
 	opts     agent.Options   // of the loop
 	settings json.RawMessage // they, nil in histories of the first version
 	home     *home           // nil: the run works in the workspace of its workers
+	local    bool            // what is short is done within workflow tasks
 	part     bool            // of a plan, which has the copy
 	allow    tools.Effect
 	away     bool // the call that is prepared is made by a worker of ToolQueue
@@ -252,7 +253,7 @@ func (e *effects) entries() entries { return newEntries(e.session, e.pending, e.
 func (e *effects) Model(_ context.Context, q agent.ModelRequest) iter.Seq2[providers.Chunk, error] {
 	return func(yield func(providers.Chunk, error) bool) {
 		var got reply
-		if err := e.do(modelActivity, "", 0, &got, func() any { return modelInput{e.entries(), q} }); err != nil {
+		if err := e.do(e.in(modelActivity, "", 0), &got, func() any { return modelInput{e.entries(), q} }); err != nil {
 			yield(providers.Chunk{}, err)
 			return
 		}
@@ -273,18 +274,24 @@ func (e *effects) Tool(_ context.Context, q agent.ToolRequest) (o tools.Outcome)
 		rule = readActivity
 	}
 	limit := cmp.Or(e.opts.Tools.Lookup(q.Name).Timeout, e.opts.ToolTimeout, 30*time.Second)
-	input := func() any { return toolInput{e.entries(), q, ""} }
+	stopped, stop := context.WithCancel(context.Background())
+	defer stop()
+	input := func() any { return toolInput{entries: e.entries(), Request: q, stopped: stopped} }
 	var err error
 	switch {
 	case e.home != nil:
-		input = func() any { return toolInput{e.entries(), q, e.home.Copy} }
-		err = e.do(rule, e.home.Queue, limit, &o, input)
+		input = func() any { return toolInput{entries: e.entries(), Request: q, Copy: e.home.Copy} }
+		err = e.do(e.in(rule, e.home.Queue, limit), &o, input)
 		e.checkCopy(err)
-	case !e.away:
-		err = e.do(rule, "", limit, &o, input)
+	case e.away:
+	case e.local && limit <= shortCall && q.Effect&(tools.Runs|tools.Network) == 0:
+		defer e.watch(stop)()
+		err = e.do(e.within(rule, limit), &o, input)
+	default:
+		err = e.do(e.in(rule, "", limit), &o, input)
 	}
 	if e.away || is(err, noTools) {
-		err = e.do(rule, e.runs.ToolQueue, limit, &o, input)
+		err = e.do(e.in(rule, e.runs.ToolQueue, limit), &o, input)
 	}
 	switch {
 	case err == nil:
@@ -298,7 +305,11 @@ func (e *effects) Tool(_ context.Context, q agent.ToolRequest) (o tools.Outcome)
 }
 
 func (e *effects) Info(context.Context) (info providers.Info, err error) {
-	return info, e.do(infoActivity, "", 0, &info, func() any { return e.entries() })
+	start := e.in(infoActivity, "", 0)
+	if e.local {
+		start = e.within(infoActivity, 0)
+	}
+	return info, e.do(start, &info, func() any { return e.entries() })
 }
 
 // Ask waits for a decision on what is not allowed without one.

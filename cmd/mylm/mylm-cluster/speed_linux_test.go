@@ -35,7 +35,7 @@ type speed struct {
 //
 // MYLM_SPEED_RUNS says how many runs each is measured with.
 func TestSpeed(t *testing.T) {
-	s := &speed{runs: number(t, "MYLM_SPEED_RUNS", 40), parts: newParts(t)}
+	s := &speed{runs: number(t, "MYLM_SPEED_RUNS", 40), parts: newParts(t, "--dynamic-config-value", "system.enableActivityEagerExecution=true")}
 	s.model = newNumbering(t, func() time.Duration { return 0 }, func(n int, session string) (string, any) {
 		return "write_file", map[string]string{"path": fmt.Sprintf("%s-%d.txt", session, n), "content": "written"}
 	})
