@@ -134,7 +134,11 @@ func (c *cluster) planIn(ctx *cli.Context, path string) (goal string, tasks []pl
 				return "", cmdline.Unread("--plan", path, err)
 			}
 			defer f.Close()
-			return readText(f)
+			text, err := readText(f)
+			if err != nil {
+				return "", cmdline.Unread("--plan", path, err)
+			}
+			return text, nil
 		})
 	}
 	var f *failure.Error
