@@ -116,9 +116,11 @@ func TestTreeFails(t *testing.T) {
 	}
 	root := t.TempDir()
 	plant(t, root, "closed/x")
-	if err := os.Chmod(filepath.Join(root, "closed"), 0); err != nil {
+	closed := filepath.Join(root, "closed")
+	if err := os.Chmod(closed, 0); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = os.Chmod(closed, 0o700) }) // or its directory cannot be removed
 	if os.Getuid() == 0 {
 		return // root may read everything
 	}
