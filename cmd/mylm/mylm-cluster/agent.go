@@ -1,7 +1,7 @@
 package main
 
 import (
-	"cmp"
+	"context"
 	"errors"
 	"os"
 
@@ -90,9 +90,18 @@ func (c *cluster) agentRun(ctx *cli.Context) error {
 			return "", nil, failure.Usage("there is a session %s: a plan begins one", id).WithHint("Leave out --session, or name another.")
 		}
 		if before != "" {
-			if status, err := l.described(ctx.Context, before); err != nil || status == "running" {
-				return "", nil, cmp.Or(err, error(failure.Usage("the plan %s is under way", term.Echoed(before)).WithHint("mylm-cluster tail follows it, mylm-cluster cancel ends it.")))
+			status, err := l.described(ctx.Context, before)
+			if err == nil && status == "running" {
+				err = failure.Usage("the plan %s is under way", term.Echoed(before)).WithHint("mylm-cluster tail follows it, mylm-cluster cancel ends it.")
 			}
+			if err != nil {
+				return "", nil, err
+			}
+			saved, err := unfinished(ctx.Context, l.sessions, before) // it may have ended only now
+			if err != nil {
+				return "", nil, err
+			}
+			in.Tasks = saved.Left
 		}
 		in.Session, in.Prefix = id, l.workflow("")
 		return temporal.PlanName, in, nil
@@ -102,24 +111,31 @@ func (c *cluster) agentRun(ctx *cli.Context) error {
 // left has a plan do what is left of another, and returns the goal.
 func (c *cluster) left(ctx *cli.Context, id string, in *temporal.PlanInput) (goal []string, err error) {
 	err = c.withSessions(ctx, func(sessions *postgres.Sessions) error {
-		s, err := sessions.Open(ctx.Context, id)
+		saved, err := unfinished(ctx.Context, sessions, id)
 		if err != nil {
 			return err
-		}
-		saved, err := plan.Load(s)
-		switch {
-		case errors.Is(err, plan.ErrNoPlan):
-			return failure.Usage("the session %s holds no plan", term.Echoed(id)).WithHint("mylm-cluster ask --session ID continues any other.")
-		case err != nil:
-			return err
-		case len(saved.Tasks) > 0 && saved.Left == nil:
-			return failure.Usage("every task of the plan %s is completed", term.Echoed(id))
 		}
 		goal, in.Tasks, in.Options = []string{saved.Goal}, saved.Left, saved.Options
 		in.Options.MaxIterations = 0 // those are of the tasks that there were
 		return nil
 	})
 	return goal, err
+}
+
+// unfinished is the plan of a session, of which something is left.
+func unfinished(ctx context.Context, sessions *postgres.Sessions, id string) (plan.Saved, error) {
+	s, err := sessions.Open(ctx, id)
+	if err != nil {
+		return plan.Saved{}, err
+	}
+	saved, err := plan.Load(s)
+	switch {
+	case errors.Is(err, plan.ErrNoPlan):
+		err = failure.Usage("the session %s holds no plan", term.Echoed(id)).WithHint("mylm-cluster ask --session ID continues any other.")
+	case err == nil && len(saved.Tasks) > 0 && saved.Left == nil:
+		err = failure.Usage("every task of the plan %s is completed", term.Echoed(id)).WithHint("mylm-cluster show " + term.Echoed(id) + " prints the results.")
+	}
+	return saved, err
 }
 
 // planIn reads a plan from a file, or from stdin.
