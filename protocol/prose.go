@@ -50,7 +50,11 @@ func (f *finder) inMidLine(at int) (g guess) {
 		if f.streams && known && !ended && len(line) < maxElem {
 			return guess{until: "\n"}
 		}
-		if tool, rest := f.python(before[pathStart(before):] + line); strings.Trim(rest, punctuation) == "" {
+		tool, rest := f.python(before[pathStart(before):] + line)
+		for next := tool; next != "" && strings.HasPrefix(rest, ","); { // others in a list
+			next, rest = f.python(strings.TrimLeft(rest, ", \"'"))
+		}
+		if strings.Trim(rest, punctuation) == "" {
 			g = found(tool)
 		}
 		return g
