@@ -14,8 +14,11 @@ var debrisLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("^(?:(?:`+|~+) ?[\\w-]*|\\[(?:[A-Z_]*|(?i:tool|function)_?(?i:calls?|request)?)\\]?|</?[\\w:.-]*>?|[*_#>\"'-]+|js?o?n?|[*_#]*A(?:c(?:t(?:i(?:o(?:n(?: ?\\d*:?[*_]*)?)?)?)?)?)?)$")
 })
 
-// debrisToken is the control token that a text ends with: before a call it opened one.
-var debrisToken = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<(?:\|[^<>|\s]*\||｜[^<>｜\s]*｜)>$`) })
+// debrisToken is the control token, or the opening bracket, that a text ends with: before a
+// call it opened one.
+var debrisToken = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:<(?:\|[^<>|\s]*\||｜[^<>｜\s]*｜)>|[\[(]+["'\x60*]*)$`)
+})
 
 // maxDebris is how long such a line may be, in bytes.
 const maxDebris = 40
@@ -26,7 +29,7 @@ func beforeCall(text string, follows bool, shown int) string {
 	before := shown + fences(text)
 	for {
 		text = strings.TrimRightFunc(text, unicode.IsSpace)
-		if strings.HasSuffix(text, ">") {
+		if text != "" && strings.IndexByte(">[(\"'`*", text[len(text)-1]) >= 0 {
 			if token := debrisToken().FindString(text[max(0, len(text)-maxDebris):]); token != "" {
 				text = text[:len(text)-len(token)]
 				continue

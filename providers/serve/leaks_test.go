@@ -284,6 +284,7 @@ var leaks = []string{
 	"I look.\nget_weather(city=Paris)",
 	"[get_weather(city=Paris),\nget_weather(city=Rome)]",
 	"['get_weather(city=Paris)', 'get_weather(city=Rome)']",
+	"Sure: [get_weather(city=\"Paris\"), get_weather(city=\"Rome\"),\nget_weather(city=\"Bern\")]",
 	"['get_weather', {'city': 'Paris'}]",
 	"['get_weather'(city='Paris')]",
 	"{\"name\":\"get_weather\",\"arguments\":{\"city\":\"Paris\"}}<tool_call>\n{\"name\":\"get_weather\",\"arguments\":{\"city\":\"Rome\"}}\n</tool_call>",
@@ -395,7 +396,7 @@ func TestDebris(t *testing.T) {
 		"```json\n": "", "``` json\n": "", "I look.\n```tool_code\n": "I look.", "I look.\n[tool_request]\n": "I look.", "I look.\n[TOOL_REQUEST]\n": "I look.", ">>>\n": "", "**": "",
 		"I look.\n\n- ": "I look.", "### ": "", "<tools>\n": "", "json\n": "", "I look:\n\"\"\"\n": "I look:",
 		"Thought 1: I look.\nAction 1:\n": "Thought 1: I look.", "I look.\n**Action:**\n": "I look.", "There are two.\nAn\n": "There are two.\nAn",
-		"I look: <|im_start|>\n": "I look:",
+		"I look: <|im_start|>\n": "I look:", "I look: ['": "I look:",
 		"So:\n```go\nx()\n```\n": "So:\n```go\nx()\n```", "I have 3 > 2.\n": "I have 3 > 2.",
 	} {
 		server := start(t, says(before+call), serve.Options{})
