@@ -84,6 +84,22 @@ export OPENAI_BASE_URL={BASE}/v1
 export OPENAI_API_KEY={KEY}
 export OPENAI_MODEL={MODEL}
 `}, // Qwen Code
+	{"crush", 12_000, `// In ~/.config/crush/crush.json, without this line
+{
+  "providers": {
+    "mylm": {
+      "type": "openai-compat",
+      "base_url": "{BASE}/v1",
+      "api_key": "{KEY}",
+      "models": [{ "id": "{MODEL}", "name": "{MODEL}", "context_window": 32768, "default_max_tokens": 4096 }]
+    }
+  },
+  "models": {
+    "large": { "provider": "mylm", "model": "{MODEL}" },
+    "small": { "provider": "mylm", "model": "{MODEL}" }
+  }
+}
+`},
 }
 
 func clientNames() (names []string) {
