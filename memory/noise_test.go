@@ -269,3 +269,19 @@ func TestRequestIsNoAnswer(t *testing.T) {
 		t.Errorf("found %q", textsOf(hits))
 	}
 }
+
+// TestNothingBySlips: what the memory does not hold is not found by a word that is spelt
+// like one of the question.
+func TestNothingBySlips(t *testing.T) {
+	s := fresh(t)
+	add(t, s, memory.Document{Text: "A cache miss lies behind it, says the file.", Kind: memory.Note}, memory.Document{Text: "The channel of the customers is open.", Kind: memory.Note},
+		memory.Document{Text: "The proxies are up.", Kind: memory.Note})
+	for _, q := range []string{"which novel is in the mess?", "what is the film about?", "how many subscriptions were cancelled?", "who provides that?"} {
+		if hits := search(t, s, memory.Query{Text: q}); len(hits) > 0 {
+			t.Errorf("%q finds %q", q, textsOf(hits))
+		}
+	}
+	if hits := search(t, s, memory.Query{Text: "which chanel is open?"}); len(hits) == 0 {
+		t.Error("a slip finds nothing")
+	}
+}

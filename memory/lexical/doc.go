@@ -32,8 +32,9 @@
 // A question of function words alone finds nothing, and neither do synonyms. Nor
 // does one of which no document, with its neighbours, holds enough: see
 // Ranking.Floor.
-// Slips are corrected in words of at least four letters whose first letter is
-// right, if no document in scope holds the word as it was written. Relative
+// Slips are corrected in words of at least five letters whose first letter is
+// right, if no document in scope holds the word as it was written; two, if it has at
+// least ten. Relative
 // dates (yesterday) are not resolved; 5/8/2023 counts as its year, since
 // it has two readings. Documents are numbered with 32 bits and a query takes
 // memory and time in proportion to their number: 28 bytes for each, which the next

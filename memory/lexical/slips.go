@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	minCorrected = 4  // letters: shorter words are one slip from too many others
-	longWord     = 8  // letters from which two slips are corrected
+	minCorrected = 5  // letters: shorter words are one slip from too many others
+	longWord     = 10 // letters from which two slips are corrected
 	maxNearest   = 16 // terms at the same distance that are looked at
 	maxInstead   = 3  // of which this many are looked for: those that most documents hold
 )
@@ -108,7 +108,7 @@ func (s *search) nearest(ctx context.Context, sp *spelling) ([]string, error) {
 		}
 	}
 	err := s.index.Terms(ctx, first, func(t string) {
-		if n := utf8.RuneCountInString(t); n >= minCorrected-1 && n <= most {
+		if n := utf8.RuneCountInString(t); n >= minCorrected-2 && n <= most {
 			sp.look(t)
 		}
 	})

@@ -22,13 +22,13 @@ func newSpelling(t term) *spelling {
 	a.fold(t.word)
 	s := &spelling{word: []rune(string(a.buf)), limit: 1}
 	a.release()
-	if utf8.RuneCountInString(t.text) < minCorrected || !plainWord(string(s.word)) || !plainWord(t.text) {
+	if len(s.word) < minCorrected || !plainWord(string(s.word)) || !plainWord(t.text) {
 		return nil
 	}
 	size := len(s.word) + 1
 	s.before, s.last, s.row = make([]int, size), make([]int, size), make([]int, size)
 	for w := range lexicon().stop {
-		if n := s.slips(w); len(w) >= minCorrected && n != nil && n[size-1] <= 1 {
+		if n := s.slips(w); len(w) >= 4 && n != nil && n[size-1] <= 1 {
 			return nil
 		}
 	}
