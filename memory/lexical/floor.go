@@ -14,7 +14,7 @@ const longQuestion = 4
 // together with its neighbours, holds enough of its words. Rare words do not count for
 // more: what is asked about again and again is not rare. A word that only names the kind
 // of the answer counts half if nobody used it, and so does what stands for a word that
-// nobody used. A query that names a speaker is about what they said, and
+// nobody used; use, last and next show nothing. A query that names a speaker is about what they said, and
 // of a text that was pasted most words may be unknown.
 func (s *search) answered(candidates []found) bool {
 	if s.Floor <= 0 || s.named != nil || s.pasted {
@@ -26,9 +26,12 @@ func (s *search) answered(candidates []found) bool {
 		if asking()[t.text] {
 			continue
 		}
-		worth[i] = 1
-		if t.corrected || t.part {
+		switch {
+		case t.text == "use" || t.text == "last" || t.text == "next": // any question may have it, and any text
+		case t.corrected || t.part:
 			worth[i] = 0.5
+		default:
+			worth[i] = 1
 		}
 		if i == 0 || s.terms[i-1].word != t.word { // a name of several terms counts once
 			total++

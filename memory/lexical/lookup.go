@@ -84,7 +84,8 @@ func (s *search) lookUp(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if len(instead) == 0 && !asking()[t.text] && !strings.Contains(s.date.text, t.word) && !strings.ContainsFunc(t.word, functionCharacter) {
+		inKnown := slices.ContainsFunc(known, func(k term) bool { return k.word == t.word }) // llama3, of which llama is known
+		if len(instead) == 0 && !inKnown && !asking()[t.text] && !strings.Contains(s.date.text, t.word) && !strings.ContainsFunc(t.word, functionCharacter) {
 			s.unknown++
 			if t.kind {
 				s.unknownKinds++
