@@ -221,6 +221,8 @@ func TestNewestStatement(t *testing.T) {
 		{"Our wedding anniversary is on June 12.", "For later: our wedding anniversary is on May 3.", "when is our anniversary?"},
 		{"Please note: the kiln must cool for 14 hours.", "The kiln must cool overnight.", "how long must the kiln cool?"},
 		{"Noah's school starts at 8:05.", "According to the notes: Noah's school starts at noon.", "when does Noah's school start?"},
+		{"FYI, load tests are done with k6.", "According to the notes: load tests are done with vegeta since spring.", "what are load tests done with?"},
+		{"I moved the spare key into the meter cupboard.", "The spare key is with Mrs. Lund next door.", "where is the spare key?"},
 		{"Please note: Поезд в Казань отходит в 23:10.", "Поезд в Казань отходит вечером.", "когда отходит поезд в Казань?"},
 	} {
 		s := fresh(t)
@@ -266,6 +268,18 @@ func TestRequestIsNoAnswer(t *testing.T) {
 	add(t, s, memory.Document{Text: "The kitchen tiles came from Modena.", Kind: memory.Note, Project: "p", Time: day})
 	told(t, s, "a", day.Add(time.Hour), "write two sentences about where the kitchen tiles come from", "", "Many wonder where kitchen tiles come from. Nobody agrees.")
 	if hits := search(t, s, memory.Query{Text: "which town were the tiles of the kitchen bought in?"}); len(hits) == 0 || !strings.Contains(hits[0].Text, "Modena") {
+		t.Errorf("found %q", textsOf(hits))
+	}
+	s = fresh(t)
+	told(t, s, "a", day, "how does the mobile team tag releases?", "", "The mobile team tags releases with the prefix app/.")
+	told(t, s, "b", day, "write two sentences about how the mobile team tags its releases", "", "Many wonder how the mobile team tags releases. Nobody agrees.")
+	if hits := search(t, s, memory.Query{Text: "how does the mobile team tag releases?"}); len(hits) == 0 || !strings.Contains(hits[0].Text, "app/") {
+		t.Errorf("found %q", textsOf(hits))
+	}
+	s = fresh(t)
+	told(t, s, "a", day, "which host is staging?", "", "The staging host is heron.")
+	told(t, s, "b", day.Add(time.Hour), "find out which host is staging", `read_file {"path":"hosts"}`+"\nstaging wren", "The staging host is wren.")
+	if hits := search(t, s, memory.Query{Text: "what is the staging host?"}); len(hits) == 0 || !strings.Contains(hits[0].Text, "is wren") {
 		t.Errorf("found %q", textsOf(hits))
 	}
 }

@@ -21,8 +21,9 @@ const (
 // candidate is a hit with what it is compared by.
 type candidate struct {
 	Hit
-	asks  bool
-	terms []lexical.TermCount // none of a long text
+	asks    bool
+	words   []string // its terms that do not begin with a digit; none of a long text
+	numbers []string // its terms with a digit: another port is another text
 }
 
 // unrepeated makes hits of what the ranking found, best first. The newest answer
@@ -72,7 +73,14 @@ func newCandidate(v *view, r row, h lexical.Hit) candidate {
 	h.Doc = uint32(r.num)
 	c := candidate{Hit: Hit{Document: r.Document, Found: h}, asks: h.Asks || v.facts.Docs[h.Doc].Flags&lexical.Asks != 0}
 	if len(c.Text) <= comparedBytes {
-		c.terms = lexical.Analyse(c.Text).Terms
+		for _, t := range lexical.Analyse(c.Text).Terms {
+			if strings.ContainsAny(t.Term, "0123456789") {
+				c.numbers = append(c.numbers, t.Term)
+			}
+			if t.Term[0] < '0' || t.Term[0] > '9' {
+				c.words = append(c.words, t.Term)
+			}
+		}
 	}
 	return c
 }
@@ -122,32 +130,22 @@ func (c *candidate) says(other *candidate) bool {
 	if c.Project != other.Project || (c.Kind == Tool) != (other.Kind == Tool) {
 		return false
 	}
-	return shares(c.terms, other.terms, 9) && slices.Equal(numbers(c.terms), numbers(other.terms))
+	return shares(c.words, other.words, 9) && slices.Equal(c.numbers, other.numbers)
 }
 
 // shares reports whether that many tenths of the terms of the shorter text are in the
 // other, and whether they are of like length: the fewer must be, the less so.
-func shares(few, many []lexical.TermCount, tenths int) bool {
+func shares(few, many []string, tenths int) bool {
 	if len(few) > len(many) {
 		few, many = many, few
 	}
 	shared := 0
 	for _, t := range few {
-		if _, ok := slices.BinarySearchFunc(many, t.Term, func(t lexical.TermCount, term string) int { return strings.Compare(t.Term, term) }); ok {
+		if _, ok := slices.BinarySearch(many, t); ok {
 			shared++
 		}
 	}
 	return len(few) > 1 && len(many) <= len(few)+len(few)/2+(11-tenths)/2 && 10*shared >= tenths*len(few)
-}
-
-// numbers are the terms of a text with a digit: another port is another text.
-func numbers(terms []lexical.TermCount) (all []string) {
-	for _, t := range terms {
-		if strings.ContainsAny(t.Term, "0123456789") {
-			all = append(all, t.Term)
-		}
-	}
-	return all
 }
 
 // merge takes another hit into the place of c, and keeps the better of the two.
@@ -203,8 +201,9 @@ func newestFirst(all []candidate) {
 }
 
 // version reports whether two statements share the words that the query asks about,
-// and half of all, and are about as good and as near to it: the staging host is heron,
-// is wren. What people say to each other is about more than one thing of a kind.
+// and two fifths of all but numbers, and are about as good and as near to it: the
+// staging host is heron, is wren. What people say to each other is about more than one
+// thing of a kind.
 func (c *candidate) version(other *candidate) bool {
 	if c.asks || other.asks || c.Kind == Tool || other.Kind == Tool || c.Project != other.Project || c.Speaker != "" || other.Speaker != "" {
 		return false
@@ -216,5 +215,5 @@ func (c *candidate) version(other *candidate) bool {
 	if max(nearer, -nearer) >= 0.1 || c.Found.Held == 0 || c.Found.Held != other.Found.Held {
 		return false
 	}
-	return max(len(c.terms), len(other.terms)) <= comparedTerms && shares(c.terms, other.terms, 5)
+	return max(len(c.words), len(other.words)) <= comparedTerms && shares(c.words, other.words, 4)
 }

@@ -2,6 +2,7 @@ package lexical
 
 import (
 	"context"
+	"math"
 	"math/bits"
 )
 
@@ -77,8 +78,8 @@ func (s *search) features(p uint32) (v Features) {
 	}
 	if f.Docs[d].Speaker == 0 && s.asks(p) { // people among themselves answer by asking
 		repeated := bits.OnesCount32(s.scores[p].held) + s.dropped
-		short, others := words/6, max(0, 1-float64(repeated)/max(1, words))
-		v[Question] = 1 / (1 + short*short*short*short*others*others)
+		short, others := math.Pow(words/8, 4), max(0, 1-float64(repeated)/max(1, words))
+		v[Question] = 1 / (1 + short*short*others*others)
 	}
 	return v
 }
@@ -98,6 +99,13 @@ func (s *search) answers(p uint32) bool {
 // asks reports whether a text only asks for something.
 func (s *search) asks(p uint32) bool {
 	return s.facts.Docs[s.facts.order[p]].Flags&Asks != 0 || s.idle(p)
+}
+
+// written reports whether an assistant wrote a text on request: it had been asked
+// nothing and looked nothing up.
+func (s *search) written(p uint32) bool {
+	f := s.facts
+	return f.Docs[f.order[p]].Flags&FromAssistant != 0 && f.before[p] > 0 && f.Docs[f.order[p-1]].Flags&(Asks|FromTool) == 0
 }
 
 // idle reports whether what a user says to an assistant only asks for something,

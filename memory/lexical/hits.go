@@ -69,7 +69,7 @@ func (s *search) hits(ctx context.Context, k int) ([]Hit, error) {
 func (s *search) explain(f found) Hit {
 	place := s.facts.place[f.doc]
 	held, reach := s.scores[place].held, s.scores[place].reach
-	h := Hit{Doc: f.doc, Score: f.score, Held: cmp.Or(held&^s.kinds, held), Asks: s.asks(place)}
+	h := Hit{Doc: f.doc, Score: f.score, Held: cmp.Or(held&^s.kinds, held), Asks: s.asks(place) || s.written(place)}
 	for i, t := range s.terms {
 		switch {
 		case held>>i&1 != 0:

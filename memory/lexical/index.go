@@ -174,7 +174,8 @@ type Hit struct {
 	Speaker string
 	// Date is the date in the query that the document is near, as written there.
 	Date string
-	// Asks tells that it only asks for something: it is no version of an answer.
+	// Asks tells that it only asks for something, or was written on request: it is no
+	// version of an answer.
 	Asks bool
 	// Similarity is that of Query.Similarities.
 	Similarity float32
