@@ -242,7 +242,7 @@ func TestReflectionEveryThirdTask(t *testing.T) {
 		t.Errorf("reflected %d times, %v", got, w.statuses())
 	}
 	// What was dropped stays to be seen, and is not completed.
-	if w.state.Success || !w.state.Completed || w.result.StopReason != agent.StopIncomplete || !strings.Contains(w.state.Error, "5 of 6 tasks are completed; left are f (dropped)") ||
+	if w.state.Success || !w.state.Completed || w.result.StopReason != agent.StopIncomplete || !strings.Contains(w.state.Error, "5 of 6 tasks completed; left: f (dropped)") ||
 		!strings.HasSuffix(w.state.Output, "## do f\n\n(blocked: dropped by the model when it changed the plan)") {
 		t.Errorf("%s: %s\n%s", w.result.StopReason, w.state.Error, w.state.Output)
 	}

@@ -316,7 +316,7 @@ func TestResumeTakesUpWhatWasGivenUp(t *testing.T) {
 	o.NoObserve, o.NoRecover, o.Agent.Recorder = false, false, rec
 	o.Agent.Tools = registry(t, tool(t, "write", tools.Writes, func(context.Context) (tools.Result, error) { return tools.Result{}, nil }))
 	w := watch(mustPlan(t, o).Run(t.Context(), nil, "g", []plan.Task{task("a"), task("b"), task("c")})) // writing is denied
-	if w.result.StopReason != agent.StopIncomplete || !strings.Contains(w.state.Error, "left are b (dropped), c (blocked)") {
+	if w.result.StopReason != agent.StopIncomplete || !strings.Contains(w.state.Error, "left: b (dropped), c (blocked)") {
 		t.Fatalf("%+v", w.state)
 	}
 	session, err := agent.LoadSession("s", rec.all())

@@ -142,7 +142,7 @@ func (r *run) checkCompletion() {
 				left = append(left, fmt.Sprintf("%s (%s)", t.ID, t.Status))
 			}
 		}
-		text := fmt.Sprintf("%d of %d tasks are completed; left are %s", r.graph.Count(Completed), len(r.graph.tasks), strings.Join(left[:min(len(left), 10)], ", "))
+		text := fmt.Sprintf("%d of %d tasks completed; left: %s", r.graph.Count(Completed), len(r.graph.tasks), strings.Join(left[:min(len(left), 10)], ", "))
 		r.notice("", NoticeBlocked, "nothing more can be done: "+text)
 		r.stop, r.err = agent.StopIncomplete, &agent.LimitError{
 			Reason: agent.StopIncomplete, Message: "the plan is not complete: " + text,

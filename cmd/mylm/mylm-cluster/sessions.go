@@ -40,13 +40,13 @@ func (c *cluster) listSessions(ctx *cli.Context) error {
 			row := listed{Info: i}
 			if i.Labels[journal.LabelPlan] != "" {
 				row.Tasks, err = tasksOf(ctx.Context, sessions, i.ID)
-				if err := c.unread(ctx, i.ID, err); err != nil {
+				if err := c.unread(ctx, "the tasks of "+i.ID, err); err != nil {
 					return err
 				}
 			}
 			if i.State == string(agent.StopInterrupted) {
 				end, err := sessions.End(ctx.Context, i.ID)
-				if err != nil {
+				if err := c.unread(ctx, "the end of "+i.ID, err); err != nil {
 					return err
 				}
 				row.Reason = whose(end.StopReason, end.Error)
@@ -70,12 +70,12 @@ func (c *cluster) listSessions(ctx *cli.Context) error {
 	})
 }
 
-// unread says why the tasks of a plan cannot be read, without which the rest is shown.
-func (c *cluster) unread(ctx *cli.Context, id string, err error) error {
+// unread says why a part of a session cannot be read, without which the rest is shown.
+func (c *cluster) unread(ctx *cli.Context, what string, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	c.screen.Say("mylm-cluster: the tasks of " + id + " cannot be read: " + term.OneLine(err.Error(), 300))
+	c.screen.Say("mylm-cluster: " + what + " cannot be read: " + term.OneLine(err.Error(), 300))
 	return nil
 }
 
@@ -99,7 +99,7 @@ func (c *cluster) showSession(ctx *cli.Context) error {
 		of := record{Sessions: sessions, id: name}
 		if all, err := of.join(ctx.Context, entries); err == nil {
 			entries = all
-		} else if err := c.unread(ctx, name, err); err != nil {
+		} else if err := c.unread(ctx, "the tasks of "+name, err); err != nil {
 			return err
 		}
 		for i := range entries {
@@ -117,7 +117,7 @@ func (c *cluster) showSession(ctx *cli.Context) error {
 		if err == nil {
 			err = writeTasks(&text, tasks, entries)
 		}
-		if err := c.unread(ctx, name, err); err != nil {
+		if err := c.unread(ctx, "the tasks of "+name, err); err != nil {
 			return err
 		}
 		_, err = io.WriteString(c.screen, term.Printable(text.String()))
