@@ -12,11 +12,9 @@ import (
 	"mylm/memory/lexical"
 )
 
-// Bounds of what is compared with other hits. Longer texts are equal or different.
-const (
-	comparedBytes = 600
-	comparedTerms = 40
-)
+// comparedBytes bounds what is compared with other hits. Longer texts are equal or
+// different.
+const comparedBytes = 600
 
 // candidate is a hit with what it is compared by.
 type candidate struct {
@@ -201,19 +199,15 @@ func newestFirst(all []candidate) {
 }
 
 // version reports whether two statements share the words that the query asks about,
-// and two fifths of all but numbers, and are about as good and as near to it: the
-// staging host is heron, is wren. What people say to each other is about more than one
-// thing of a kind.
+// and two fifths of all but numbers, and are as near to it: the staging host is heron,
+// is wren. What people say to each other is about more than one thing of a kind.
 func (c *candidate) version(other *candidate) bool {
 	if c.asks || other.asks || c.Kind == Tool || other.Kind == Tool || c.Project != other.Project || c.Speaker != "" || other.Speaker != "" {
 		return false
-	}
-	if best := max(c.Found.Score, other.Found.Score); best > 0 && best > 2*min(c.Found.Score, other.Found.Score) {
-		return false // one only asks for something, or takes that up
 	}
 	nearer := c.Found.Similarity - other.Found.Similarity
 	if max(nearer, -nearer) >= 0.1 || c.Found.Held == 0 || c.Found.Held != other.Found.Held {
 		return false
 	}
-	return max(len(c.words), len(other.words)) <= comparedTerms && shares(c.words, other.words, 4)
+	return shares(c.words, other.words, 4)
 }

@@ -110,19 +110,15 @@ func (s *search) written(p uint32) bool {
 
 // idle reports whether what a user says to an assistant only asks for something,
 // though not in a question: a longer answer takes up all words of the query that it
-// holds, or it holds no others, and it answers nothing that was asked.
+// holds, and it answers nothing that was asked.
 func (s *search) idle(p uint32) bool {
 	f := s.facts
 	fact := &f.Docs[f.order[p]]
-	if fact.Flags&(FromAssistant|FromTool) != 0 || f.after[p] == 0 || f.Docs[f.order[p+1]].Flags&(FromAssistant|FromTool) == 0 {
+	if fact.Flags&(FromAssistant|FromTool) != 0 || f.after[p] == 0 || f.Docs[f.order[p+1]].Flags&(FromAssistant|FromTool) == 0 || s.answers(p) {
 		return false
 	}
-	if s.answers(p) {
-		return false
-	}
-	held := bits.OnesCount32(s.scores[p].held)
 	longer := f.Docs[f.order[p+1]].Length > fact.Length // than what confirms a statement
-	return longer && s.scores[p].held&^s.scores[p+1].held == 0 || int(fact.Length) <= held
+	return longer && s.scores[p].held&^s.scores[p+1].held == 0
 }
 
 // Candidate is a document that the first step chose.

@@ -10,17 +10,16 @@ import (
 // all that it says.
 const longQuestion = 4
 
-// answered reports whether a candidate is about the query: whether it,
-// together with its neighbours, holds enough of its words. Rare words do not count for
-// more: what is asked about again and again is not rare. A word that only names the kind
-// of the answer counts half if nobody used it, and so does what stands for a word that
-// nobody used; use, last and next show nothing. A query that names a speaker is about what they said, and
-// of a text that was pasted most words may be unknown.
+// answered reports whether a candidate is about the query: whether it, together with
+// its neighbours, holds enough of its words. Rare words do not count for more: what is
+// asked about again and again is not rare. What stands for a word that nobody used counts
+// half; use, last and next show nothing. A query that names a speaker is about what they
+// said, and of a text that was pasted most words may be unknown.
 func (s *search) answered(candidates []found) bool {
 	if s.Floor <= 0 || s.named != nil || s.pasted {
 		return true
 	}
-	total := float64(s.unknown) - float64(s.unknownKinds)/2
+	total := float64(s.unknown)
 	var worth [maxQueryTerms]float64
 	for i, t := range s.terms {
 		if asking()[t.text] {

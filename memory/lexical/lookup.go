@@ -87,9 +87,6 @@ func (s *search) lookUp(ctx context.Context) error {
 		inKnown := slices.ContainsFunc(known, func(k term) bool { return k.word == t.word }) // llama3, of which llama is known
 		if len(instead) == 0 && !inKnown && !asking()[t.text] && !strings.Contains(s.date.text, t.word) && !strings.ContainsFunc(t.word, functionCharacter) {
 			s.unknown++
-			if t.kind {
-				s.unknownKinds++
-			}
 		}
 		for _, i := range instead {
 			if len(s.terms) < maxQueryTerms && !slices.ContainsFunc(s.terms, func(t term) bool { return t.text == i.text }) {

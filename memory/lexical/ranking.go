@@ -119,12 +119,11 @@ type search struct {
 	named   []bool // speakers
 
 	*scope
-	terms        []term // a bit each
-	corrected    []Correction
-	unknown      int     // words of the query that nothing in scope holds
-	unknownKinds int     // of them that name the kind of the answer
-	total        float64 // of what terms are worth by their rarity
-	kinds        uint32  // bits of the terms that name the kind of the answer
+	terms     []term // a bit each
+	corrected []Correction
+	unknown   int     // words of the query that nothing in scope holds
+	total     float64 // of what terms are worth by their rarity
+	kinds     uint32  // bits of the terms that name the kind of the answer
 
 	*scratch
 }
