@@ -234,6 +234,20 @@ func TestNewestStatement(t *testing.T) {
 	}
 }
 
+// TestNewestAnswer: an answer is newer than a note, however much better the note is
+// found.
+func TestNewestAnswer(t *testing.T) {
+	s := fresh(t)
+	for _, text := range []string{"Gloves are ordered from Medline.", "The supplier of paper is Igepa.", "The bell is out of order."} {
+		add(t, s, memory.Document{Text: text, Kind: memory.Note, Project: "p", Time: day})
+	}
+	told(t, s, "a", day.Add(time.Hour), "where are gloves ordered?", "", "Gloves are ordered from Hartmann because of the price.")
+	hits := search(t, s, memory.Query{Text: "which supplier do we order gloves from?"})
+	if len(hits) == 0 || !strings.Contains(hits[0].Text, "Hartmann") {
+		t.Errorf("found %q", textsOf(hits))
+	}
+}
+
 // TestRequestIsNoAnswer: what only asks for something, though not in a question, does
 // not come before what answers, and a word that names the kind of the answer does not
 // keep an old value first.
