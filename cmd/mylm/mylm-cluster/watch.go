@@ -44,6 +44,9 @@ type watch struct {
 	canceled bool
 	person   term.Prompter
 
+	failure string    // the last that was reported of what is tried again
+	asked   time.Time // when Temporal was asked for one
+
 	over chan struct{} // closed when the workflow has ended
 	out  temporal.Output
 	err  error
@@ -51,7 +54,7 @@ type watch struct {
 
 // follow waits for the workflow.
 func (w *watch) follow(ctx context.Context) {
-	w.over = make(chan struct{})
+	w.over, w.asked = make(chan struct{}), time.Now()
 	if w.run == nil {
 		close(w.over)
 		return
@@ -74,6 +77,7 @@ func (w *watch) next(ctx context.Context) (entries []agent.Entry, over bool, err
 			if err := w.ask(ctx); err != nil {
 				return nil, false, err
 			}
+			w.fails(ctx)
 		}
 		entries, err := w.record.next(ctx)
 		if len(entries) > 0 || over || err != nil {
@@ -112,6 +116,34 @@ func (w *watch) ask(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// failsAfter is how often Temporal is asked what fails.
+const failsAfter = 5 * time.Second
+
+// fails reports why a run does not go on, each reason once: what failed is tried again, and
+// nothing of it is in the session.
+func (w *watch) fails(ctx context.Context) {
+	if w.run == nil || time.Since(w.asked) < failsAfter {
+		return
+	}
+	w.asked = time.Now()
+	for _, p := range w.player.waits() {
+		limited, cancel := context.WithTimeout(ctx, failsAfter)
+		d, err := w.DescribeWorkflowExecution(limited, w.workflow(cmp.Or(p.result.Session, w.record.id)), "")
+		cancel()
+		if err != nil {
+			continue // it is not essential
+		}
+		for _, a := range d.GetPendingActivities() {
+			text := term.OneLine(term.Printable(a.GetLastFailure().GetMessage()), 300)
+			if text == "" || text == w.failure {
+				continue
+			}
+			w.failure = text
+			w.person.Screen.Say(fmt.Sprintf("mylm-cluster: the run is at attempt %d, since this failed: %s", a.GetAttempt(), text))
+		}
+	}
 }
 
 // events are those of the run, to its end.
