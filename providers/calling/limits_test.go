@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"mylm/providers"
 	"mylm/providers/calling"
@@ -166,6 +167,25 @@ func TestLongHistoryIsLinear(t *testing.T) {
 	}
 	if few, many := allocated(300), allocated(4800); many > 32*few {
 		t.Errorf("%d bytes, and %d for 16 times as many", few, many)
+	}
+}
+
+// The time that a text takes does not grow with the length of its lines.
+func TestLongLineIsLinear(t *testing.T) {
+	took := func(separator string) time.Duration {
+		var came, asked int
+		q := calling.Request{Tools: []calling.Tool{weather}, Messages: []calling.Message{user("hello")}, MaxTokens: 30_000}
+		m := &calling.Model{Model: endless{func(i int) string { return fmt.Sprint("word", i, separator) }, 0, &came, &asked}}
+		start := time.Now()
+		for _, err := range m.Generate(t.Context(), q) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		return time.Since(start)
+	}
+	if lines, one := took("\n"), took(" "); one > 8*lines {
+		t.Errorf("many lines take %v, and as much text in one %v", lines, one)
 	}
 }
 

@@ -104,6 +104,7 @@ type generation struct {
 	shown       strings.Builder // of all replies
 	fences      int             // how many lines of it begin or end a fence, up to counted
 	counted     int
+	searched    int    // how much of it has been searched for line breaks
 	cut         string // the beginning of a character of a thought
 	source      source // of this reply
 	closing     bool   // its verdict is near
@@ -323,10 +324,12 @@ func (g *generation) flush(all bool) {
 // fencesShown is how many lines of what was shown begin or end a fence.
 func (g *generation) fencesShown() int {
 	shown := g.shown.String()
-	if n := strings.LastIndexByte(shown[g.counted:], '\n') + 1; n > 0 {
-		g.fences += fences(shown[g.counted : g.counted+n])
-		g.counted += n
+	if n := strings.LastIndexByte(shown[g.searched:], '\n') + 1; n > 0 {
+		end := g.searched + n
+		g.fences += fences(shown[g.counted:end])
+		g.counted = end
 	}
+	g.searched = len(shown)
 	return g.fences + fences(shown[g.counted:min(len(shown), g.counted+maxDebris)])
 }
 
