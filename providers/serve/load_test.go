@@ -47,6 +47,29 @@ func (s steady) Generate(ctx context.Context, _ providers.Request) iter.Seq2[pro
 	}
 }
 
+// A whole reply takes memory in proportion to its length.
+func TestWholeReplyIsLinear(t *testing.T) {
+	allocated := func(words int) uint64 {
+		var text strings.Builder
+		for i := range words {
+			fmt.Fprint(&text, "word", i, " ")
+		}
+		s := start(t, says(text.String()), serve.Options{})
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for _, surface := range surfaces {
+			if resp, body := post(t, s, surface.path, surface.request(false, "hello", nil)); resp.StatusCode != 200 {
+				t.Fatal(body)
+			}
+		}
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	if few, many := allocated(1000), allocated(16_000); many > 32*few {
+		t.Errorf("%d bytes, and %d for 16 times as many words", few, many)
+	}
+}
+
 // Two hundred streams at once: each client gets its own reply whole, half of them vanish in
 // the middle, and nothing of theirs is left, nor does the memory grow.
 func TestManyStreams(t *testing.T) {

@@ -22,7 +22,7 @@ type writer interface {
 	whole([]block, calling.End) any
 }
 
-// block is a piece of a whole reply: adjacent texts are one.
+// block is a piece of a whole reply: adjacent texts are one, and adjacent thoughts.
 type block struct {
 	text, thought string
 	call          *calling.Call
@@ -42,7 +42,7 @@ func (x *exchange) run(q *request, w writer) {
 	s := &streamer{x: x, w: w, cancel: cancel, on: q.stream}
 	stop := sync.OnceFunc(s.beats())
 	defer stop() // also when the model panics
-	var blocks []block
+	var whole collector
 	var end *calling.End
 	release, err := x.h.acquire(ctx)
 	if err == nil {
@@ -55,7 +55,7 @@ func (x *exchange) run(q *request, w writer) {
 				break
 			}
 			if !q.stream {
-				blocks = collect(blocks, e)
+				whole.add(e)
 			} else if !s.write(func() { w.event(e) }) {
 				break
 			}
@@ -82,18 +82,39 @@ func (x *exchange) run(q *request, w writer) {
 	case q.stream:
 		s.write(func() { w.end(*end) })
 	default:
-		x.json(http.StatusOK, w.whole(blocks, *end))
+		whole.close()
+		x.json(http.StatusOK, w.whole(whole.blocks, *end))
 	}
 }
 
-// collect adds an event to a whole reply.
-func collect(blocks []block, e calling.Event) []block {
-	if n := len(blocks); n > 0 && e.Call == nil && blocks[n-1].call == nil && (blocks[n-1].text != "") == (e.Text != "") {
-		blocks[n-1].text += e.Text
-		blocks[n-1].thought += e.Thought
-		return blocks
+// collector makes the blocks of a whole reply.
+type collector struct {
+	blocks  []block
+	said    strings.Builder // what is in none of them yet: adjacent texts, or thoughts
+	thought bool            // they are thoughts
+}
+
+func (c *collector) add(e calling.Event) {
+	if thought := e.Thought != ""; e.Call != nil || thought != c.thought {
+		c.close()
+		c.thought = thought
 	}
-	return append(blocks, block{e.Text, e.Thought, e.Call})
+	c.said.WriteString(e.Text + e.Thought)
+	if e.Call != nil {
+		c.blocks = append(c.blocks, block{call: e.Call})
+	}
+}
+
+func (c *collector) close() {
+	said := c.said.String()
+	c.said.Reset()
+	switch {
+	case said == "":
+	case c.thought:
+		c.blocks = append(c.blocks, block{thought: said})
+	default:
+		c.blocks = append(c.blocks, block{text: said})
+	}
 }
 
 // streamer writes a stream, with heartbeats in its silences.
