@@ -62,8 +62,8 @@ func TestEndlessReplyIsStopped(t *testing.T) {
 		most int // pieces
 		want string
 	}{
-		{"repetition", offered, same, 3000, "repeats itself"},
-		{"repetition without tools", calling.Request{}, same, 30_000, "repeats itself"},
+		{"repetition", offered, same, 3000, "after 1 try: it repeats itself"},
+		{"repetition without tools", calling.Request{}, same, 30_000, "after 1 try: it repeats itself"},
 		{"a call that fills the window", offered, call, 30_000, "length"},
 		{"more than its limit", calling.Request{MaxTokens: 100}, words, 300, "length"},
 		{"more than its limit, in a call", calling.Request{Tools: []calling.Tool{weather}, MaxTokens: 100}, call, 300, "length"},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"mylm/providers"
+	"mylm/tools"
 )
 
 // Result is the role of a message that holds what a call led to.
@@ -93,7 +94,7 @@ type OutputError struct {
 
 // Error returns how often the model tried, and what is wrong with its last reply.
 func (e *OutputError) Error() string {
-	return fmt.Sprintf("the model's reply cannot be used, after %d tries: %v", e.Replies, e.Err)
+	return fmt.Sprintf("the model's reply cannot be used, after %s: %v", tools.Count(e.Replies, "try"), e.Err)
 }
 
 // Unwrap returns the cause.
