@@ -200,6 +200,9 @@ func checkCuts(t *testing.T, reply string, o protocol.Options, stop protocol.Sto
 	}
 	want := out.whole()
 	for _, at := range cuts(reply) {
+		if testing.Short() && len(reply) > 1000 && at%16 != 0 { // as with the race detector, which takes 50 times as long
+			continue
+		}
 		got := read(o, stop, reply[:at], reply[at:])
 		if got.whole() != want {
 			t.Errorf("cut at byte %d:\n got %s\nwant %s", at, got.whole(), want)

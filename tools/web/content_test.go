@@ -132,7 +132,10 @@ func TestFragment(t *testing.T) {
 // Pages made to be slow, or to become large, take time in proportion to their
 // length: each of these took minutes with some reader of HTML.
 func TestHostilePages(t *testing.T) {
-	const size = web.DefaultMaxBytes
+	size := web.DefaultMaxBytes
+	if testing.Short() {
+		size /= 8
+	}
 	fill := func(s string) string { return strings.Repeat(s, size/len(s)) }
 	numbered := func(before, after string) string {
 		var b strings.Builder
