@@ -168,7 +168,9 @@ func (r *Runs) extend(ctx context.Context, in entries, all []agent.Entry) (s *ag
 			continue
 		}
 		for i, images := 0, e.Images(); i < len(images); i++ {
-			images[i].Data = in.Pictures[images[i].SHA256]
+			if images[i].Data == nil { // those of a local activity have it, and the workflow may read it
+				images[i].Data = in.Pictures[images[i].SHA256]
+			}
 		}
 		if err := r.store.Append(ctx, e); err != nil {
 			return nil, false, err

@@ -15,7 +15,7 @@ import (
 // the run is about to do. Then it goes on as if nothing had been. The SDK's environment has
 // ten attempts for an activity that has as many as it needs.
 func TestDatabaseAway(t *testing.T) {
-	for at, times := range map[string]int{"mylm.model": 15, "mylm.tool": 15, "mylm.info": 15, "mylm.open": 9, "mylm.record": 9} {
+	for at, times := range map[string]int{"mylm.model": 15, "mylm.prepare": 15, "mylm.tool": 15, "mylm.info": 15, "mylm.open": 9, "mylm.record": 9} {
 		m, most := scripted.Say("I look. "+call("read", "a"), call("write", "b"), "It is done."), times
 		b := newBench(t, agent.Options{Model: m, MaxContextTokens: 9000})
 		b.begins(func(name string) {

@@ -142,6 +142,7 @@ func (r *Runs) Register(w Registry) {
 	w.RegisterWorkflowWithOptions(r.Plan, workflow.RegisterOptions{Name: PlanName})
 	w.RegisterActivityWithOptions(r.model, activity.RegisterOptions{Name: modelActivity.name})
 	w.RegisterActivityWithOptions(r.tool, activity.RegisterOptions{Name: readActivity.name})
+	w.RegisterActivityWithOptions(r.prepare, activity.RegisterOptions{Name: prepareActivity.name})
 	w.RegisterActivityWithOptions(r.open, activity.RegisterOptions{Name: openActivity.name})
 	w.RegisterActivityWithOptions(r.info, activity.RegisterOptions{Name: infoActivity.name})
 	w.RegisterActivityWithOptions(r.ended, activity.RegisterOptions{Name: endedActivity.name})
@@ -207,6 +208,9 @@ var (
 	placeActivity = rule{"mylm.place", 10 * time.Minute, beatWithin, 0, late, false}
 	// It may look at files. Without it the call is not made.
 	lookActivity = rule{"mylm.look", lookWithin, 0, 3, soon, false}
+	// The same with a record of the call, for calls that are local activities: each of its
+	// attempts begins with the entries before it.
+	prepareActivity = rule{"mylm.prepare", appendWithin + lookWithin, 0, 3, soon, true}
 	// It compares the copy that the run worked in with what it was. What fails is the record,
 	// which is waited for.
 	leaveActivity = rule{"mylm.leave", 10 * time.Minute, beatWithin, 0, late, false}

@@ -294,6 +294,40 @@ func TestServerCancel(t *testing.T) {
 	}
 }
 
+// A run that is cancelled in the last call of its execution, which is part of a workflow
+// task, has the result of the call in its record, and an end. Temporal lets no such task end
+// the execution.
+func TestServerCancelInLastCall(t *testing.T) {
+	for name, o := range map[string]agent.Options{"that ends": {MaxTurns: 1, NoLastWord: true}, "that continues": {}} {
+		c, store := server(t, client.Options{}, "--dynamic-config-value", "limit.historyCount.suggestContinueAsNew=3").Client(), &store{}
+		calls := 0
+		write, err := tools.New("write", "Writes.", tools.Writes, func(context.Context, in) (tools.Result, error) {
+			calls++
+			return tools.Result{Text: "written"}, c.CancelWorkflow(t.Context(), "s", "")
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.Tools, err = tools.NewRegistry(write); err != nil {
+			t.Fatal(err)
+		}
+		o.Model = scripted.Say(call("write", "a"), "done")
+		runs, err := temporal.New(o, store)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := work(t, c, runs)
+		err = start(t, c, temporal.Input{Session: "s", Prompt: "go", Allow: tools.Writes}).Get(t.Context(), nil)
+		w.Stop()
+		if err != nil && strings.Contains(err.Error(), "went on in another way") || calls != 1 {
+			t.Errorf("%s: %d calls, %v", name, calls, err)
+		}
+		if text := store.text(t, "s"); strings.Contains(text, "unknown=true") || !strings.Contains(text, "result written") || !strings.Contains(text, "\nend ") {
+			t.Errorf("%s:\n%s", name, text)
+		}
+	}
+}
+
 // hanging is a model that says nothing.
 type hanging struct{ began, ended chan struct{} }
 

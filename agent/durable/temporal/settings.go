@@ -184,9 +184,7 @@ func (e *effects) look(name string, args json.RawMessage) (l look) {
 		}
 		return l
 	}
-	ctx, cancel := workflow.NewDisconnectedContext(e.ctx)
-	defer cancel()
-	err := workflow.ExecuteLocalActivity(lookActivity.within(ctx, 0), e.runs.look, name, args).Get(ctx, &l)
+	err := e.lookLocally(name, args, &l)
 	if e.away = err == nil && l.NoTools; e.away {
 		l = look{}
 		err = e.checked(workflow.ExecuteActivity(lookActivity.on(e.ctx, e.runs.ToolQueue, 0), lookActivity.name, name, args, "").Get(e.ctx, &l))
@@ -195,6 +193,42 @@ func (e *effects) look(name string, args json.RawMessage) (l look) {
 		return look{Broken: err.Error()}
 	}
 	return l
+}
+
+// lookLocally asks this worker.
+func (e *effects) lookLocally(name string, args json.RawMessage, l *look) error {
+	if e.local {
+		return e.do(e.within(prepareActivity, 0), l, func() any { return lookInput{e.entries(), name, args} })
+	}
+	ctx, cancel := workflow.NewDisconnectedContext(e.ctx)
+	defer cancel()
+	return workflow.ExecuteLocalActivity(lookActivity.within(ctx, 0), e.runs.look, name, args).Get(ctx, l)
+}
+
+type lookInput struct {
+	entries
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args"`
+}
+
+// prepare is look before a call that may be part of the same workflow task. A task that is
+// lost is done again, and by then the call may have been made: the tool would say something
+// else of it, so what the record says counts. It appends the reply with the call, and so
+// learns from the store, not only from what this worker has read, whether it is the first.
+func (r *Runs) prepare(ctx context.Context, in lookInput) (look, error) {
+	if len(in.Entries) == 0 {
+		r.recent.drop(in.Session)
+	}
+	s, _, err := r.begin(ctx, in.entries)
+	if err != nil {
+		return look{}, err
+	}
+	if all := s.Entries(); len(all) > in.Through {
+		if begun, ok := all[in.Through].Payload.(agent.CallEntry); ok && begun.Name == in.Name && begun.Effect != nil {
+			return look{Effect: *begun.Effect}, nil
+		}
+	}
+	return r.look(ctx, in.Name, in.Args)
 }
 
 // look is lookHere where there may be no tools. Its name is in histories.

@@ -22,17 +22,12 @@ func (e *effects) flush() error {
 	return e.record(ctx, len(e.pending))
 }
 
-// record appends the first of the entries that are pending, and waits for the database.
+// record appends the first of the entries that are pending, and waits for the database. It
+// is no local activity: a workflow task that is lost is done again, with other results of
+// the local ones in it, which the record must not have before the history has them.
 func (e *effects) record(ctx workflow.Context, n int) error {
 	in := newEntries(e.session, e.pending[:n], e.last-len(e.pending)+n)
-	var err error
-	if once := recordActivity; e.local {
-		once.attempts = 1
-		err = workflow.ExecuteLocalActivity(once.within(ctx, 0), once.name, in).Get(ctx, nil)
-	}
-	if !e.local || err != nil && !final(err) {
-		err = workflow.ExecuteActivity(recordActivity.in(ctx, 0), recordActivity.name, in).Get(ctx, nil)
-	}
+	err := workflow.ExecuteActivity(recordActivity.in(ctx, 0), recordActivity.name, in).Get(ctx, nil)
 	if err == nil {
 		e.pending = e.pending[n:]
 	}
