@@ -44,8 +44,8 @@ type watch struct {
 	canceled bool
 	person   term.Prompter
 
-	failure string    // the last that was reported of what is tried again
-	asked   time.Time // when Temporal was asked for one
+	failures map[string]bool // that were reported of what is tried again
+	asked    time.Time       // when Temporal was asked for them
 
 	over chan struct{} // closed when the workflow has ended
 	out  temporal.Output
@@ -54,7 +54,7 @@ type watch struct {
 
 // follow waits for the workflow.
 func (w *watch) follow(ctx context.Context) {
-	w.over, w.asked = make(chan struct{}), time.Now()
+	w.over, w.failures, w.asked = make(chan struct{}), map[string]bool{}, time.Now()
 	if w.run == nil {
 		close(w.over)
 		return
@@ -137,10 +137,10 @@ func (w *watch) fails(ctx context.Context) {
 		}
 		for _, a := range d.GetPendingActivities() {
 			text := term.OneLine(term.Printable(a.GetLastFailure().GetMessage()), 300)
-			if text == "" || text == w.failure {
+			if text == "" || w.failures[text] {
 				continue
 			}
-			w.failure = text
+			w.failures[text] = true
 			w.person.Screen.Say(fmt.Sprintf("mylm-cluster: the run is at attempt %d, since this failed: %s", a.GetAttempt(), text))
 		}
 	}
