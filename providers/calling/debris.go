@@ -20,14 +20,16 @@ var debrisToken = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:<(?:\|[^<>|\s]*\||｜[^<>｜\s]*｜)>|[\[(]+["'\x60*]*)$`)
 })
 
-// maxDebris is how long such a line may be, in bytes.
-const maxDebris = 40
+const (
+	maxDebris      = 40 // how long such a line may be, in bytes
+	maxDebrisLines = 16 // how many lines and tokens may belong to a call
+)
 
 // beforeCall is text, which follows what was shown, with so many fences, without such lines
 // and tokens at its end.
 func beforeCall(text string, follows bool, shown int) string {
 	before := shown + fences(text)
-	for {
+	for range maxDebrisLines {
 		text = strings.TrimRightFunc(text, unicode.IsSpace)
 		if text != "" && strings.IndexByte(">[(\"'`*", text[len(text)-1]) >= 0 {
 			if token := debrisToken().FindString(text[max(0, len(text)-maxDebris):]); token != "" {
@@ -47,6 +49,7 @@ func beforeCall(text string, follows bool, shown int) string {
 		}
 		text = text[:begin]
 	}
+	return strings.TrimRightFunc(text, unicode.IsSpace)
 }
 
 // fences is how many lines of a text begin or end a fence.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math/rand/v2"
 	"runtime"
 	"strings"
 	"testing"
@@ -170,12 +171,13 @@ func TestLongHistoryIsLinear(t *testing.T) {
 	}
 }
 
-// The time that a text takes does not grow with the length of its lines.
-func TestLongLineIsLinear(t *testing.T) {
-	took := func(separator string) time.Duration {
+// The time that a text takes does not grow with the length of its lines, nor with how many lines
+// it has that might belong to a call.
+func TestTextIsLinear(t *testing.T) {
+	took := func(tokens int, piece func(i int) string) time.Duration {
 		var came, asked int
-		q := calling.Request{Tools: []calling.Tool{weather}, Messages: []calling.Message{user("hello")}, MaxTokens: 30_000}
-		m := &calling.Model{Model: endless{func(i int) string { return fmt.Sprint("word", i, separator) }, 0, &came, &asked}}
+		q := calling.Request{Tools: []calling.Tool{weather}, Messages: []calling.Message{user("hello")}, MaxTokens: tokens}
+		m := &calling.Model{Model: endless{piece, 0, &came, &asked}}
 		start := time.Now()
 		for _, err := range m.Generate(t.Context(), q) {
 			if err != nil {
@@ -184,8 +186,15 @@ func TestLongLineIsLinear(t *testing.T) {
 		}
 		return time.Since(start)
 	}
-	if lines, one := took("\n"), took(" "); one > 8*lines {
+	lines := took(30_000, func(i int) string { return fmt.Sprint("word", i, "\n") })
+	if one := took(30_000, func(i int) string { return fmt.Sprint("word", i, " ") }); one > 8*lines {
 		t.Errorf("many lines take %v, and as much text in one %v", lines, one)
+	}
+	random := rand.New(rand.NewPCG(1, 1))
+	for _, marks := range [][]string{{"**\n##\n--\n", "##\n**\n--\n"}, {"([[(([", "[([(([("}} {
+		if took := took(6000, func(int) string { return marks[random.IntN(2)] }); took > 2*lines {
+			t.Errorf("%q takes %v, and five times as many words %v", marks, took, lines)
+		}
 	}
 }
 
