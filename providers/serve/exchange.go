@@ -24,7 +24,8 @@ type exchange struct {
 	r       *http.Request
 	control *http.ResponseController
 	start   time.Time
-	status  int // 0: nothing has been sent
+	first   time.Time // when the model began to reply
+	status  int       // 0: nothing has been sent
 	record  Record
 
 	promptTokens func() int // of what the model is asked, estimated

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"mylm/providers"
 	"mylm/providers/serve"
@@ -75,6 +76,22 @@ func TestOllamaResultWithoutCall(t *testing.T) {
 			t.Errorf("%d %s", resp.StatusCode, body)
 		} else if got := m.prompts[0]; !strings.Contains(got, tt.shown) {
 			t.Errorf("the model is shown %q", got)
+		}
+	}
+}
+
+// Ollama's clients divide tokens by time: where the backend says nothing of it, it is measured, of
+// a whole reply and of a stream.
+func TestOllamaTimes(t *testing.T) {
+	s := start(t, steady{tokens: 20, pause: 20 * time.Millisecond}, serve.Options{})
+	for _, stream := range []bool{false, true} {
+		resp, body := post(t, s, "/api/chat", surfaces[3].request(stream, "hello", nil))
+		lines := strings.Split(strings.TrimSpace(body), "\n")
+		var end struct {
+			Took int64 `json:"eval_duration"`
+		}
+		if err := json.Unmarshal([]byte(lines[len(lines)-1]), &end); err != nil || resp.StatusCode != 200 || time.Duration(end.Took) < 20*time.Millisecond {
+			t.Errorf("%d %v: %s", resp.StatusCode, err, lines[len(lines)-1])
 		}
 	}
 }

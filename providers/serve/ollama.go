@@ -220,13 +220,12 @@ type ollamaWriter struct {
 	model    string
 	generate bool
 	began    time.Time
-	first    time.Time
 	calls    int
 }
 
 func (w *ollamaWriter) kind() string { return "application/x-ndjson" }
 
-func (w *ollamaWriter) begin() { w.first = time.Now() }
+func (w *ollamaWriter) begin() {}
 
 func (w *ollamaWriter) line(m ollamaMessage, more map[string]any) map[string]any {
 	v := map[string]any{"model": w.model, "created_at": time.Now().UTC().Format(time.RFC3339Nano), "done": false}
@@ -267,15 +266,16 @@ func (w *ollamaWriter) ending(e calling.End) map[string]any {
 		reason = "length"
 	}
 	now := time.Now()
-	if w.first.IsZero() {
-		w.first = now
+	first := w.x.first
+	if first.IsZero() {
+		first = now
 	}
 	u := e.Usage
 	if u.PromptTime == 0 {
-		u.PromptTime = w.first.Sub(w.began)
+		u.PromptTime = first.Sub(w.began)
 	}
 	if u.OutputTime == 0 {
-		u.OutputTime = now.Sub(w.first)
+		u.OutputTime = now.Sub(first)
 	}
 	v := map[string]any{
 		"done": true, "done_reason": reason, "prompt_eval_count": u.Prompt, "eval_count": u.Output, "total_duration": now.Sub(w.began).Nanoseconds(),

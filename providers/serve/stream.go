@@ -54,6 +54,9 @@ func (x *exchange) run(q *request, w writer) {
 			if end = e.End; end != nil {
 				break
 			}
+			if x.first.IsZero() {
+				x.first = time.Now()
+			}
 			if !q.stream {
 				whole.add(e)
 			} else if !s.write(func() { w.event(e) }) {
