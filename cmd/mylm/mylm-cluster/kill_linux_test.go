@@ -50,8 +50,8 @@ type killing struct {
 	failed  int // commands that started no run, or were not told so
 }
 
-// Workers, Temporal and PostgreSQL are killed at random while runs with a tool that writes
-// are under way, every fifth of them a plan with two tasks side by side. Each run ends with all of its turns; each call was made at most once, and
+// Workers, Temporal and PostgreSQL are killed at random while runs with commands and a tool
+// that writes are under way, every fifth of them a plan with two tasks side by side. Each run ends with all of its turns; each call was made at most once, and
 // those that are recorded as done were made; each reply of the model is recorded once.
 //
 // MYLM_KILL_RUNS and MYLM_KILL_KILLS say how many of each, MYLM_KILL_SECONDS how long all
@@ -72,6 +72,9 @@ func TestKilledParts(t *testing.T) {
 	t.Logf("MYLM_KILL_SEED=%d", seed)
 	// A run that nothing disturbs takes a little longer than the calm.
 	k.model = newNumbering(t, func() time.Duration { return rand.N(2*k.calm/turns + 1) }, func(n int, session string) (string, any) {
+		if n%2 == 1 {
+			return "write_file", map[string]string{"path": fmt.Sprintf("call-%d.txt", n), "content": session}
+		}
 		return "execute_command", map[string]string{"command": fmt.Sprintf("echo begun %d %s >> calls; sleep 0.2; echo ended %d %s >> calls", n, session, n, session)}
 	})
 	k.add(4, k.model.URL)
@@ -358,11 +361,13 @@ func (k *killing) session(id, name string, entries []agent.Entry, noted map[int]
 
 // result checks that of a call, which came some time after it.
 func (k *killing) result(id string, turn int, p agent.ResultEntry, after time.Duration, noted map[int]*calls, s *sums) {
-	var args struct{ Command string }
+	var args struct{ Command, Path string }
 	var n int
 	err := json.Unmarshal(p.Args, &args)
-	if err == nil {
+	if err == nil && args.Path == "" {
 		_, err = fmt.Sscanf(args.Command, "echo begun %d", &n)
+	} else if err == nil {
+		_, err = fmt.Sscanf(args.Path, "call-%d.txt", &n)
 	}
 	if err != nil {
 		k.t.Errorf("%s: the call of turn %d has the arguments %s: %v", id, turn, p.Args, err)
@@ -371,6 +376,12 @@ func (k *killing) result(id string, turn int, p agent.ResultEntry, after time.Du
 	c := calls{}
 	if noted[n] != nil {
 		c = *noted[n]
+	}
+	if _, missing := os.Stat(filepath.Join(k.workspace, args.Path)); args.Path != "" && missing == nil {
+		c = calls{1, 1}
+		if p.Success && !strings.Contains(p.Text, "a new file") {
+			k.t.Errorf("%s: call %d is recorded as the second: %s", id, n, p.Text)
+		}
 	}
 	switch {
 	case p.Unknown:
