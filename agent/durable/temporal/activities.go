@@ -381,23 +381,3 @@ func (r *Runs) info(ctx context.Context, in entries) (providers.Info, error) {
 	defer cancel()
 	return r.agent.Effects(s).Info(ctx)
 }
-
-// beat sends heartbeats until the function that it returns is called. With one comes the
-// news that the activity is cancelled.
-func beat(ctx context.Context) (stop func()) {
-	done, ended := make(chan struct{}), make(chan struct{})
-	tick := time.NewTicker(beatWithin / 4)
-	go func() {
-		defer close(ended)
-		defer tick.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-tick.C:
-				activity.RecordHeartbeat(ctx)
-			}
-		}
-	}()
-	return func() { close(done); <-ended }
-}

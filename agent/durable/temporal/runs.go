@@ -186,6 +186,26 @@ const appendWithin = 30 * time.Second
 // cancellation: the SDK sends at most one heartbeat in four fifths of it.
 const beatWithin = 10 * time.Second
 
+// beat sends heartbeats until the function that it returns is called. With one comes the
+// news that the activity is cancelled.
+func beat(ctx context.Context) (stop func()) {
+	done, ended := make(chan struct{}), make(chan struct{})
+	tick := time.NewTicker(beatWithin / 4)
+	go func() {
+		defer close(ended)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				activity.RecordHeartbeat(ctx)
+			}
+		}
+	}()
+	return func() { close(done); <-ended }
+}
+
 // The rules. No activity has a limit of the time until a worker takes it: a run waits for
 // its workers.
 var (

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -20,20 +19,6 @@ import (
 
 	"mylm/agent"
 )
-
-// number is one that the environment says, or another.
-func number(t *testing.T, name string, otherwise int) int {
-	t.Helper()
-	text := os.Getenv(name)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	return n
-}
 
 // killing is a test that kills parts of a cluster while runs are under way.
 type killing struct {
@@ -51,8 +36,9 @@ type killing struct {
 }
 
 // Workers, Temporal and PostgreSQL are killed at random while runs with commands and a tool
-// that writes are under way, every fifth of them a plan with two tasks side by side. Each run ends with all of its turns; each call was made at most once, and
-// those that are recorded as done were made; each reply of the model is recorded once.
+// that writes are under way, every fifth of them a plan with two tasks side by side. Each run
+// ends with all of its turns; each call was made at most once, and those that are recorded as
+// done were made; each reply of the model is recorded once.
 //
 // MYLM_KILL_RUNS and MYLM_KILL_KILLS say how many of each, MYLM_KILL_SECONDS how long all
 // are healthy between two, and MYLM_KILL_SEED repeats the choice.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -47,6 +48,20 @@ func TestSpeed(t *testing.T) {
 	s.idle(30 * time.Second)
 	s.add(1, s.model.URL)
 	s.measure("two workers", s.there)
+}
+
+// number is one that the environment says, or another.
+func number(t *testing.T, name string, otherwise int) int {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
 }
 
 // measure has the runs done, and logs what they took.
