@@ -31,8 +31,8 @@ type costs struct {
 	temporal float64
 	// Temporal's database, PostgreSQL 15, per write: 208 ms a run, in 454 transactions.
 	temporalWrite float64
-	// mylm's database, per activity, local ones too: 0.86 ms to read the session and 0.52 for each entry
-	// that is appended, of which a run has 25.
+	// mylm's database, per activity, local ones too: 0.86 ms to read the session and 0.52
+	// for each entry that is appended, of which a run has 25.
 	sessions float64
 	// mylm's database, per search: the nearest 10 of 20,000 random vectors of 384 numbers,
 	// which are harder to find than those of texts.
@@ -65,8 +65,8 @@ func beats(seconds float64) float64 { return max(0, 1+math.Floor((seconds-firstB
 
 // writes to Temporal's database for a run. The start is one. A workflow task is two: it
 // is begun and completed, which begins the next activity. The end of an activity is one, and
-// so is a heartbeat. Temporal's metrics had 29 for 8 turns without any while the
-// end was recorded by a local activity, which took three less; this is 33.
+// so is a heartbeat. For 8 turns without any this is 33; Temporal's metrics had 29, when the
+// end was recorded by a local activity, which takes three less.
 func (l load) writes() float64 {
 	return 1 + 2*float64(1+l.activities()) + float64(l.activities()) + float64(l.turns)*beats(l.model)
 }

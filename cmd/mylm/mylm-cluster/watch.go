@@ -44,8 +44,8 @@ type watch struct {
 	canceled bool
 	person   term.Prompter
 
-	failures map[string]bool // that were reported of what is tried again
-	asked    time.Time       // when Temporal was asked for them
+	failures map[string]bool // that were reported
+	asked    time.Time       // when Temporal was last asked for failures
 
 	over chan struct{} // closed when the workflow has ended
 	out  temporal.Output
@@ -77,7 +77,7 @@ func (w *watch) next(ctx context.Context) (entries []agent.Entry, over bool, err
 			if err := w.ask(ctx); err != nil {
 				return nil, false, err
 			}
-			w.fails(ctx)
+			w.reportFailures(ctx)
 		}
 		entries, err := w.record.next(ctx)
 		if len(entries) > 0 || over || err != nil {
@@ -118,20 +118,19 @@ func (w *watch) ask(ctx context.Context) error {
 	return nil
 }
 
-// failsAfter is how often Temporal is asked what fails.
-const failsAfter = 5 * time.Second
+// failuresEvery is how often Temporal is asked for failures, and how long that may take.
+const failuresEvery = 5 * time.Second
 
-// fails reports why a run does not go on, each reason once: what failed is tried again, and
-// nothing of it is in the session.
-func (w *watch) fails(ctx context.Context) {
-	if w.run == nil || time.Since(w.asked) < failsAfter {
+// reportFailures says what failed and is tried again, each message once: nothing of it is
+// in the session.
+func (w *watch) reportFailures(ctx context.Context) {
+	if w.run == nil || time.Since(w.asked) < failuresEvery {
 		return
 	}
-	w.asked = time.Now()
+	ctx, cancel := context.WithTimeout(ctx, failuresEvery)
+	defer cancel()
 	for _, p := range w.player.waits() {
-		limited, cancel := context.WithTimeout(ctx, failsAfter)
-		d, err := w.DescribeWorkflowExecution(limited, w.workflow(cmp.Or(p.result.Session, w.record.id)), "")
-		cancel()
+		d, err := w.DescribeWorkflowExecution(ctx, w.workflow(cmp.Or(p.result.Session, w.record.id)), "")
 		if err != nil {
 			continue // it is not essential
 		}
@@ -141,9 +140,10 @@ func (w *watch) fails(ctx context.Context) {
 				continue
 			}
 			w.failures[text] = true
-			w.person.Screen.Say(fmt.Sprintf("mylm-cluster: the run is at attempt %d, since this failed: %s", a.GetAttempt(), text))
+			w.person.Screen.Say(fmt.Sprintf("mylm-cluster: retrying (attempt %d), since this failed: %s", a.GetAttempt(), text))
 		}
 	}
+	w.asked = time.Now()
 }
 
 // events are those of the run, to its end.
