@@ -10,10 +10,15 @@ import (
 // all that it says.
 const longQuestion = 4
 
+// anywhere are terms that any question and any text may have, though they are no function
+// words. Seen in TestNothingBySlips: "The last port of the list is in use" is no answer to
+// what happened last year.
+var anywhere = map[string]bool{"use": true, "last": true, "next": true}
+
 // answered reports whether a candidate is about the query: whether it, together with
 // its neighbours, holds enough of its words. Rare words do not count for more: what is
 // asked about again and again is not rare. What stands for a word that nobody used counts
-// half; use, last and next show nothing. A query that names a speaker is about what they
+// half; what any text may hold shows nothing. A query that names a speaker is about what they
 // said, and of a text that was pasted most words may be unknown.
 func (s *search) answered(candidates []found) bool {
 	if s.Floor <= 0 || s.named != nil || s.pasted {
@@ -26,7 +31,7 @@ func (s *search) answered(candidates []found) bool {
 			continue
 		}
 		switch {
-		case t.text == "use" || t.text == "last" || t.text == "next": // any question may have it, and any text
+		case anywhere[t.text]:
 		case t.corrected || t.part:
 			worth[i] = 0.5
 		default:

@@ -28,7 +28,7 @@ func newSpelling(t term) *spelling {
 	size := len(s.word) + 1
 	s.before, s.last, s.row = make([]int, size), make([]int, size), make([]int, size)
 	for w := range lexicon().stop {
-		if n := s.slips(w); len(w) >= 4 && n != nil && n[size-1] <= 1 {
+		if n := s.slips(w); len(w) >= minCorrected-1 && n != nil && n[size-1] <= 1 {
 			return nil
 		}
 	}
