@@ -1,6 +1,7 @@
 // Package temporal runs agents as workflows of Temporal: a run survives the process
 // that works on it, and any worker of its task queue takes it over. The loop is that of
-// package agent; what it does in the real world are activities.
+// package agent; what it does in the real world are activities. Calls of tools that are
+// short, start no program and use no network are local ones.
 //
 // # Smallest use
 //
@@ -23,10 +24,10 @@
 // # Terms
 //
 // The input names a session, which the run begins or continues, and the output its
-// entries; the answer is read from the Store. What the activities return (a reply, a result) is in the
-// history once, and the entry that is made of it once more: nothing that grows with the
-// conversation is. Give every client the ExternalStorage that Storage makes, which keeps long
-// payloads outside the history.
+// entries; the answer is read from the Store. What the activities return (a reply, a
+// result) is in the history once, and the entry that is made of it once more: nothing that
+// grows with the conversation is. Give every client the ExternalStorage that Storage makes,
+// which keeps long payloads outside the history.
 //
 // A run is as long as it likes: when a history is long, the run goes on in a new execution
 // of the workflow, where it was, under the same ids of workflow and run.
