@@ -130,11 +130,11 @@ func (w *watch) reportFailures(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, failuresEvery)
 	defer cancel()
 	for _, p := range w.player.waits() {
-		d, err := w.DescribeWorkflowExecution(ctx, w.workflow(cmp.Or(p.result.Session, w.record.id)), "")
+		d, err := w.DescribeWorkflow(ctx, w.workflow(cmp.Or(p.result.Session, w.record.id)), "")
 		if err != nil {
 			continue // it is not essential
 		}
-		for _, a := range d.GetPendingActivities() {
+		for _, a := range d.RawResponse.GetPendingActivities() {
 			text := term.OneLine(term.Printable(a.GetLastFailure().GetMessage()), 300)
 			if text == "" || w.failures[text] {
 				continue
