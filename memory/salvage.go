@@ -77,7 +77,9 @@ func moveAside(path string, now time.Time) (aside string, err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
-	if aside = string(name); filepath.Dir(aside) != filepath.Dir(path) { // none, or cut
+	// The folder may have another name by now.
+	aside = filepath.Join(filepath.Dir(path), filepath.Base(string(name)))
+	if !strings.HasPrefix(aside, mark+"-") { // none, or cut
 		base := fmt.Sprintf("%s-%s", mark, now.UTC().Format("20060102T150405Z"))
 		aside = base
 		for i := 2; exists(aside) || exists(aside+"-wal"); i++ {
@@ -122,6 +124,8 @@ func (s *Salvage) read(ctx context.Context) ([]kept, error) {
 	if wal, err := os.Open(s.Aside + "-wal"); err == nil {
 		defer wal.Close()
 		log = wal
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err // documents may be in it alone
 	}
 	found, ids := map[int64]kept{}, map[string]bool{}
 	known := map[int64]string{} // by number: the hash in the index, else in the row
