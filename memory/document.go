@@ -91,12 +91,9 @@ func (d Document) clean(now time.Time) (Document, error) {
 	if d.Kind.number() == 0 {
 		return d, fmt.Errorf("unknown kind %q: a memory is one of %s, %s, %s, %s", d.Kind, Exchange, Note, Tool, Summary)
 	}
-	if len(d.Text) > MaxText {
-		return d, fmt.Errorf("the text has %d bytes; a memory holds at most %d: split it", len(d.Text), MaxText)
-	}
-	d.Text, _ = redact.Text(valid(d.Text))
-	if strings.TrimSpace(d.Text) == "" {
-		return d, ErrEmpty
+	var err error
+	if d.Text, err = cleanText(d.Text); err != nil {
+		return d, err
 	}
 	for _, field := range []*string{&d.ID, &d.Role, &d.Speaker, &d.Session, &d.Project, &d.Source} {
 		redacted, found := redact.Text(valid(*field))
@@ -126,6 +123,17 @@ func (d Document) clean(now time.Time) (Document, error) {
 	d.Time, d.Last = instant(d.Time.UnixMicro()), instant(d.Last.UnixMicro())
 	d.Count = max(d.Count, 1)
 	return d, nil
+}
+
+// cleanText makes a text fit to be stored, or says why it cannot be.
+func cleanText(text string) (string, error) {
+	if len(text) > MaxText {
+		return "", fmt.Errorf("the text has %d bytes; a memory holds at most %d: split it", len(text), MaxText)
+	}
+	if text, _ = redact.Text(valid(text)); strings.TrimSpace(text) == "" {
+		return "", ErrEmpty
+	}
+	return text, nil
 }
 
 // valid replaces what is no text: bytes that are no UTF-8, and NUL, at which

@@ -2,7 +2,9 @@ package memory_test
 
 import (
 	"compress/gzip"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -302,4 +304,37 @@ func TestEraseOnlyItsOwn(t *testing.T) {
 	if aside, err := s.Aside(); err != nil || !slices.Equal(aside, []string{path + stuck[0], path + stuck[1]}) {
 		t.Errorf("aside are %q, %v", aside, err)
 	}
+}
+
+// TestEditOfEarlierVersions: names that today's rules of redaction would change stay
+// as they are when the text of their document changes. Its hash is over both.
+func TestEditOfEarlierVersions(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	s := open(t, path)
+	defer s.Close()
+	d := add(t, s, memory.Document{Text: "the host is heron", Project: "/src/shop"})[0]
+	d.Project = "/src/password=hunter2hunter2"
+	if clean, _ := memory.Redact(d.Project); clean == d.Project {
+		t.Fatal("nothing is redacted in it")
+	}
+	execute(t, path, fmt.Sprintf("UPDATE documents SET project = '%s', hash = x'%x'", d.Project, hashOf(d)))
+	if _, err := s.Edit(t.Context(), d.ID, "the host is wren"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.Get(t.Context(), d.ID); err != nil || got.Text != "the host is wren" || got.Project != d.Project {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// hashOf is what a memory stores as the hash of a document.
+func hashOf(d memory.Document) []byte {
+	h := sha256.New()
+	for _, s := range []string{string(d.Kind), d.Role, d.Speaker, d.Project, d.Text} {
+		var n [8]byte
+		binary.LittleEndian.PutUint64(n[:], uint64(len(s)))
+		h.Write(n[:])
+		h.Write([]byte(s))
+	}
+	id := sha256.Sum256([]byte(d.ID))
+	return append(h.Sum(nil)[:16], id[:4]...)
 }
