@@ -160,10 +160,8 @@ func (s *Store) Forget(ctx context.Context, f Filter) (int, error) {
 // number of the last document may be used again, by one without a vector.
 var afterForgetting = []string{
 	"UPDATE embedders SET through = (SELECT coalesce(max(num), 0) FROM documents) WHERE through > (SELECT coalesce(max(num), 0) FROM documents)",
-	`DELETE FROM scopes WHERE session != '' AND NOT EXISTS
-		(SELECT 1 FROM documents d WHERE d.session = scopes.session AND d.project = scopes.project)`,
-	"DELETE FROM scopes WHERE session = '' AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.project = scopes.project)",
-	"DELETE FROM speakers WHERE NOT EXISTS (SELECT 1 FROM documents d WHERE d.speaker = speakers.name)",
+	"DELETE FROM scopes WHERE (session, project) NOT IN (SELECT session, project FROM documents UNION SELECT '', project FROM documents)",
+	"DELETE FROM speakers WHERE name NOT IN (SELECT speaker FROM documents)",
 }
 
 // erase takes what was deleted out of the log, too. If somebody reads just now
