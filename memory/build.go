@@ -83,7 +83,14 @@ func (b *builder) read(ctx context.Context, last int64) error {
 // add adds a document to the segment in the making.
 func (b *builder) add(ctx context.Context, d row) error {
 	a := lexical.Analyse(d.Text)
-	addTerms(b.index, a, uint32(d.num), uint32(b.first))
+	for _, t := range a.Terms {
+		p := b.index[t.Term]
+		if p == nil {
+			p = &postings{last: uint32(b.first)}
+			b.index[t.Term] = p
+		}
+		p.add(uint32(d.num), t.Count)
+	}
 	f := lexical.Fact{Kind: d.Kind.number(), Time: d.Time.Unix(), Length: uint32(a.Length), Flags: a.Flags | d.voice()}
 	var err error
 	if f.Project, err = b.scope(ctx, scope{"", d.Project}); err != nil {
@@ -102,18 +109,6 @@ func (b *builder) add(ctx context.Context, d row) error {
 	}
 	b.facts = appendFact(b.facts, f)
 	return nil
-}
-
-// addTerms adds the terms of a document to an index that begins at first.
-func addTerms(index map[string]*postings, a lexical.Document, doc, first uint32) {
-	for _, t := range a.Terms {
-		p := index[t.Term]
-		if p == nil {
-			p = &postings{last: first}
-			index[t.Term] = p
-		}
-		p.add(doc, t.Count)
-	}
 }
 
 func (b *builder) scope(ctx context.Context, s scope) (uint32, error) {

@@ -103,6 +103,8 @@ func TestVerify(t *testing.T) {
 		{"a text", "UPDATE documents SET text = 'nobody said this' WHERE num = 7", "the text is not what was written"},
 		{"an ID", "UPDATE documents SET id = 'nobody' WHERE num = 7", "the text is not what was written"},
 		{"an index of words", "DELETE FROM chunks WHERE term = (SELECT term FROM chunks LIMIT 1)", "the index"},
+		{"facts", "UPDATE segments SET facts = zeroblob(length(facts))", "the index"},
+		{"the name of a scope", "DELETE FROM scopes WHERE num = 1", "the index"},
 		{"a missing entry", "PRAGMA writable_schema=1; DELETE FROM sqlite_schema WHERE name = 'documents_hash'", ""},
 		{"a segment", "UPDATE segments SET last = first - 1", "segment"},
 		{"a segment without end", "UPDATE segments SET last = 9223372036854775807", "segment"},

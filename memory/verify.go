@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-
-	"mylm/memory/lexical"
 )
 
 // Report is what Verify found.
@@ -110,15 +108,17 @@ func (r *Report) index(ctx context.Context, tx *sql.Tx) error {
 }
 
 func (r *Report) segment(ctx context.Context, tx *sql.Tx, g segment) error {
-	index := map[string]*postings{}
-	err := inPortions(ctx, tx, inRange, []any{g.first, g.last}, func(d row) error {
-		addTerms(index, lexical.Analyse(d.Text), uint32(d.num), uint32(g.first))
-		return nil
-	})
+	b := newBuilder(tx, g.first)
+	b.fresh = func(context.Context, string, ...any) (uint32, error) { return 0, nil } // no name has that
+	err := inPortions(ctx, tx, inRange, []any{g.first, g.last}, func(d row) error { return b.add(ctx, d) })
 	if err != nil {
 		return err
 	}
-	want, same := chunks(index), true
+	facts, err := column[[]byte](ctx, tx, "SELECT facts FROM segments WHERE num = ?", g.num)
+	if err != nil {
+		return err
+	}
+	want, same := chunks(b.index), bytes.Equal(facts[0], b.facts)
 	err = each(ctx, tx, "SELECT term, data FROM chunks WHERE segment = ? ORDER BY term", []any{g.num}, func(scan func(...any) error) error {
 		var c chunk
 		err := scan(&c.first, &c.data)
