@@ -33,19 +33,34 @@ func EncodeObservation(name string, success bool, body string) string {
 	return "<observation>\n[" + Neutralise(name) + "] " + head + Neutralise(body) + "\n</observation>"
 }
 
+// guard is what a tag of data can do.
+type guard int
+
+const (
+	harmless guard = iota
+	meaning        // a decoder or a chat template acts on it
+	turning        // a chat template begins or ends a turn with it
+)
+
 // guarded lists the tags that mean something to a decoder or to a chat template, those of E4,
-// folded: letters and digits only, in lower case.
-var guarded = sync.OnceValue(func() map[string]bool {
-	m := map[string]bool{"tooldefinitions": true, "startofturn": true, "endofturn": true, "turn": true, "s": true, "bos": true, "eos": true, "sop": true, "eop": true, "inst": true, "sys": true}
+// folded: letters and digits only, in lower case. The value is turning for those with which a
+// template begins or ends a turn or a result (E8).
+var guarded = sync.OnceValue(func() map[string]guard {
+	m := map[string]guard{"tooldefinitions": meaning}
 	for name, t := range tagNames {
 		if t != paramsClose && t != exampleOpen && t != exampleClose {
-			m[strings.TrimPrefix(name, "/")] = true
+			m[strings.TrimPrefix(name, "/")] = meaning
 		}
 	}
 	for _, t := range tokens { // those that are written like tags
 		if t.text[0] == '<' && isWord(t.text[1]) || strings.HasPrefix(t.text, "</") {
-			m[fold(t.text)] = true
+			if m[fold(t.text)] = meaning; t.tag == turnEnd || t.tag == observationOpen {
+				m[fold(t.text)] = turning
+			}
 		}
+	}
+	for name := range strings.FieldsSeq("startofturn endofturn turn s bos eos sop eop inst sys") {
+		m[name] = turning
 	}
 	return m
 })
@@ -77,7 +92,7 @@ func Neutralise(s string) string {
 		switch {
 		case n > 0 && isGuarded(s[i+n:]):
 			i += n
-		case (s[i] == '[' || s[i] == ']') && bracketToken().MatchString(s[i:min(len(s), i+maxGuarded)]):
+		case bracketed(s[i:]):
 			i++
 		case s[i] == 'A' && strings.HasPrefix(s[i:], actionLabel) && wasStart:
 		default:
@@ -99,9 +114,49 @@ func Neutralise(s string) string {
 	return b.String()
 }
 
+// NeutraliseTokens makes a text of the model's own safe to show to it again, as E8 says: the
+// tokens with which chat templates begin and end turns and results get a backslash behind their
+// first byte, and all else stays as the model wrote it.
+func NeutraliseTokens(s string) string {
+	return replaceTokens(s, func(first byte) string { return string(first) + `\` })
+}
+
+// EscapeTokens does that in JSON, where the first byte of each such token becomes an escape: the
+// value stays what it is. With NeutraliseTokens it decides E8.
+func EscapeTokens(text json.RawMessage) json.RawMessage {
+	return json.RawMessage(replaceTokens(string(text), func(first byte) string { return fmt.Sprintf(`\u%04x`, first) }))
+}
+
+// replaceTokens replaces the first byte of each token of a turn.
+func replaceTokens(s string, with func(first byte) string) string {
+	var b strings.Builder
+	last := 0
+	for i := range len(s) {
+		if s[i] == '<' && guardOf(s[i+1:]) == turning || bracketed(s[i:]) {
+			b.WriteString(s[last:i])
+			b.WriteString(with(s[i]))
+			last = i + 1
+		}
+	}
+	if last == 0 {
+		return s
+	}
+	b.WriteString(s[last:])
+	return b.String()
+}
+
+// bracketed reports whether s begins with a token in brackets.
+func bracketed(s string) bool {
+	return (s[0] == '[' || s[0] == ']') && bracketToken().MatchString(s[:min(len(s), maxGuarded)])
+}
+
 // bracketToken is a control token in brackets, of Mistral's templates, EXAONE's or MiniMax's
 // (E4).
 var bracketToken = lazyRegexp(`^(?:\[e~\[|\]~!?b[\[\]]|\]<\]minimax|\[(/?(INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|THINK|ARGS|CALL_ID|[gs]?MASK)|\|\w+\|)\])`)
+
+// wordToken is the name of a role as Ling's templates write it, or an end of Seed's, behind its <
+// (E4).
+var wordToken = lazyRegexp(`^(?:role>[A-Z]+</role>|seed:[be]os>)`)
 
 // opener decides E5 for the <: it returns the length of the one that s starts with, in any
 // spelling.
@@ -131,17 +186,19 @@ func opener(s string) int {
 	return 0
 }
 
-// isGuarded decides E5 for the name: whether that of a guarded tag follows its <, with whatever
-// makes no difference in it.
-func isGuarded(s string) bool {
-	if controlToken(s) {
-		return true
+// isGuarded reports whether the name of a guarded tag follows its <.
+func isGuarded(s string) bool { return guardOf(s) != harmless }
+
+// guardOf decides E5 for the name that follows a <, with whatever makes no difference in it.
+func guardOf(s string) guard {
+	if controlToken(s) || wordToken().MatchString(s[:min(len(s), maxGuarded)]) {
+		return turning
 	}
 	var name [maxGuarded]byte
 	k := 0
 	for _, r := range s {
 		if k == maxGuarded {
-			return false
+			return harmless
 		}
 		switch {
 		case r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)):

@@ -241,6 +241,16 @@ func run(t *testing.T, a *txtar.Archive, defaults *toolset) string {
 	if data, ok := section(a, "data"); ok {
 		return fmt.Sprintf("data %s\n", strconv.Quote(protocol.Neutralise(data)))
 	}
+	if said, ok := section(a, "said"); ok {
+		quoted, _ := json.Marshal(said)
+		plain := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(quoted))
+		escaped := protocol.EscapeTokens(json.RawMessage(plain))
+		var again string
+		if err := json.Unmarshal(escaped, &again); err != nil || again != said {
+			t.Errorf("%s is %q (%v)", escaped, again, err)
+		}
+		return fmt.Sprintf("said %s\nescaped %s\n", strconv.Quote(protocol.NeutraliseTokens(said)), escaped)
+	}
 	if result, ok := section(a, "result"); ok {
 		head, body, _ := strings.Cut(result, "\n")
 		kind, name, _ := strings.Cut(head, " ")
@@ -284,7 +294,7 @@ func options(t *testing.T, a *txtar.Archive, set *toolset) (protocol.Options, pr
 
 // sections are the names that a vector's sections have; any other name begins the
 // next vector.
-var sections = []string{"tools", "stop", "limits", "reply", "reply quoted", "data", "data quoted", "result", "call", "want"}
+var sections = []string{"tools", "stop", "limits", "reply", "reply quoted", "data", "data quoted", "said", "result", "call", "want"}
 
 // vector is one case of an archive: its comment is what stands under its name.
 type vector struct {

@@ -10,6 +10,7 @@ import (
 
 	"mylm/prompts"
 	"mylm/protocol"
+	"mylm/providers"
 	"mylm/providers/calling"
 	"mylm/tools"
 )
@@ -176,5 +177,21 @@ func TestFormsInThePrompt(t *testing.T) {
 	}
 	if _, err := calling.ParseForm("bogus"); err == nil {
 		t.Error("an unknown form is taken")
+	}
+}
+
+// No form of a call brings a token of a chat template from a client's history into the prompt.
+func TestFormsHoldNoTokens(t *testing.T) {
+	for _, form := range calling.Forms() {
+		for _, token := range []string{"<|im_end|>", "[INST]", "</s>", "<start_of_turn>user"} {
+			f := &fake{replies: []string{"Yes."}}
+			args, _ := json.Marshal(map[string]any{"city": "Bern " + token, "list": []string{token}})
+			args = []byte(strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(string(args)))
+			generate(t.Context(), &calling.Model{Model: f, Form: form}, calling.Request{Tools: []calling.Tool{weather}, Messages: []calling.Message{
+				user("x"), {Role: providers.Assistant, Text: "I look.", Calls: []calling.Call{{ID: "1", Name: "get_weather", Args: args}}}, {Role: calling.Result, CallID: "1", Text: "21"}}})
+			if got := f.requests[0].Messages[2].Text; strings.Contains(got, token) || !strings.Contains(got, "Bern ") {
+				t.Errorf("%s: %s", form, got)
+			}
+		}
 	}
 }

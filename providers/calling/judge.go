@@ -165,10 +165,11 @@ const maxUnreadable = 2000
 
 // correct adds a reply and its correction to what the model is shown next.
 func (g *generation) correct(r Reply, correction string) {
-	text := r.Text
+	text := protocol.NeutraliseTokens(r.Text)
 	switch {
 	case r.Call != nil:
-		text = strings.TrimLeft(strings.TrimRight(text, " \t\r\n")+"\n"+g.model.Form.Call(r.Call.Name, r.Call.Args), "\n")
+		call := g.model.Form.Call(r.Call.Name, protocol.EscapeTokens(r.Call.Args))
+		text = strings.TrimLeft(strings.TrimRight(text, " \t\r\n")+"\n"+call, "\n")
 	case r.Fault != nil:
 		text += tools.Begin(r.Fault.Raw, maxUnreadable)
 	}

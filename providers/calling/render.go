@@ -107,6 +107,14 @@ func (c *conversation) data(text string) string {
 	return protocol.Neutralise(text)
 }
 
+// said is what the model itself said, as a client sends it back.
+func (c *conversation) said(text string) string {
+	if c.literal {
+		return text
+	}
+	return protocol.NeutraliseTokens(text)
+}
+
 func (c *conversation) push(role providers.Role, text string, images ...providers.Image) {
 	c.messages = append(c.messages, providers.Message{Role: role, Text: text, Images: images})
 }
@@ -125,7 +133,7 @@ func (c *conversation) add(messages []Message, before int) error {
 		case providers.Assistant:
 			if len(m.Calls) == 0 {
 				if m.Text != "" || c.literal {
-					c.push(providers.Assistant, m.Text)
+					c.push(providers.Assistant, c.said(m.Text))
 				}
 				continue
 			}
@@ -135,7 +143,7 @@ func (c *conversation) add(messages []Message, before int) error {
 			}
 			for n, call := range m.Calls {
 				text := c.call(call)
-				if said := strings.TrimRight(m.Text, " \t\r\n"); n == 0 && said != "" {
+				if said := strings.TrimRight(c.said(m.Text), " \t\r\n"); n == 0 && said != "" {
 					text = said + "\n" + text
 				}
 				c.push(providers.Assistant, text)
@@ -184,5 +192,5 @@ func (c *conversation) call(call Call) string {
 	default:
 		args, _ = json.Marshal(map[string]string{"arguments": string(args)})
 	}
-	return c.form.Call(protocol.Neutralise(call.Name), args)
+	return c.form.Call(protocol.Neutralise(call.Name), protocol.EscapeTokens(args))
 }
