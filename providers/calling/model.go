@@ -155,7 +155,8 @@ func (g *generation) run(ctx context.Context) error {
 			if reply.Fault != nil {
 				g.held.Reset()
 			}
-			if g.request.Choice.Mode == None && g.request.Format == nil {
+			said := g.shown.Len() > 0 || strings.TrimSpace(g.held.String()) != ""
+			if g.request.Choice.Mode == None && g.request.Format == nil && said {
 				if g.hold && g.shown.Len() > 0 {
 					g.again()
 				}
