@@ -309,7 +309,7 @@ func (g *generation) flush(all bool) {
 		now = tools.Begin(now, len(now)) // no half of a character
 	}
 	if !all && !literal && g.stopped == "" {
-		now = beforeCall(now, g.shown.Len() > 0, g.fencesShown())
+		now = beforeCall(now, g.shown.Len() > 0, g.fencesShown(), !g.closing)
 	}
 	if now == "" && g.stopped == "" {
 		return

@@ -396,6 +396,7 @@ func TestDebris(t *testing.T) {
 		"```json\n": "", "``` json\n": "", "I look.\n```tool_code\n": "I look.", "I look.\n[tool_request]\n": "I look.", "I look.\n[TOOL_REQUEST]\n": "I look.", ">>>\n": "", "**": "",
 		"I look.\n\n- ": "I look.", "### ": "", "<tools>\n": "", "json\n": "", "I look:\n\"\"\"\n": "I look:",
 		"Thought 1: I look.\nAction 1:\n": "Thought 1: I look.", "I look.\n**Action:**\n": "I look.", "There are two.\nAn\n": "There are two.\nAn",
+		"Your grade:\nA\n": "Your grade:\nA", "A\n": "A", "Your grade:\nA": "Your grade:\nA", "The row:\nAc\n\n": "The row:\nAc", "It is\n[B]\n": "It is\n[B]", "Written in\njs\n": "Written in\njs", "Look:\n**A**\n": "Look:\n**A**",
 		"I look: <|im_start|>\n": "I look:", "I look: ['": "I look:",
 		"So:\n```go\nx()\n```\n": "So:\n```go\nx()\n```", "I have 3 > 2.\n": "I have 3 > 2.",
 	} {
