@@ -78,6 +78,7 @@ type reading struct {
 	q     *request
 	tools map[string]wireTool
 	find  func(id string) (item, bool)
+	late  bool // the tools of the request have been read, and its input may replace them
 }
 
 func (in *responsesRequest) normalise(find func(id string) (item, bool)) (*request, map[string]wireTool, error) {
@@ -114,7 +115,10 @@ func (in *responsesRequest) normalise(find func(id string) (item, bool)) (*reque
 	if len(in.Tools) > 0 && json.Unmarshal(in.Tools, &tools) != nil {
 		return nil, nil, invalid("tools", "it is not a list of tools")
 	}
-	r.addTools(tools, "")
+	if err := r.addTools("tools", tools, ""); err != nil {
+		return nil, nil, err
+	}
+	r.late = true
 	if err := r.addInput(in.Input); err != nil {
 		return nil, nil, err
 	}
@@ -146,22 +150,38 @@ func types(list []responsesTool) (all []string) {
 }
 
 // addTools adds those that a client can run. All others are run by OpenAI's own servers,
-// or only its models know them.
-func (r *reading) addTools(list []responsesTool, namespace string) {
-	for _, t := range list {
+// or only its models know them. Two of one name are an error, but an item of the input may
+// replace a tool.
+func (r *reading) addTools(where string, list []responsesTool, namespace string) error {
+	own := map[string]bool{}
+	for i, t := range list {
+		at := fmt.Sprintf("%s[%d]", where, i)
 		name := fullName(namespace, t.Name)
-		switch _, known := r.tools[name]; {
-		case t.Type == "namespace":
-			r.addTools(t.Tools, t.Name)
-		case known:
-		case t.Type == "function":
-			r.tools[name] = wireTool{name: t.Name, namespace: namespace}
-			r.q.Tools = append(r.q.Tools, calling.Tool{Name: name, Description: t.Description, Schema: t.Parameters})
-		case t.Type == "custom":
-			r.tools[name] = wireTool{name: t.Name, namespace: namespace, custom: true}
-			r.q.Tools = append(r.q.Tools, freeTool(name, t.Description, t.Format))
+		tool := calling.Tool{Name: name, Description: t.Description, Schema: t.Parameters}
+		switch t.Type {
+		case "namespace":
+			if err := r.addTools(at+".tools", t.Tools, t.Name); err != nil {
+				return err
+			}
+			continue
+		case "function":
+		case "custom":
+			tool = freeTool(name, t.Description, t.Format)
+		default:
+			continue
 		}
+		known, twice := r.tools[name]
+		switch {
+		case !twice:
+			r.q.Tools = append(r.q.Tools, tool)
+		case !r.late || own[name] || known.namespace != namespace:
+			return invalid(at, "two tools are called %q", t.Name)
+		default:
+			r.q.Tools[slices.IndexFunc(r.q.Tools, func(o calling.Tool) bool { return o.Name == name })] = tool
+		}
+		r.tools[name], own[name] = wireTool{name: t.Name, namespace: namespace, custom: t.Type == "custom"}, true
 	}
+	return nil
 }
 
 func (r *reading) addInput(raw json.RawMessage) error {
@@ -230,7 +250,7 @@ func (r *reading) addItem(where string, it item) error {
 		}
 		r.q.Messages = append(r.q.Messages, calling.Message{Role: calling.Result, CallID: it.CallID, Text: text, Images: images, Where: where})
 	case "additional_tools":
-		r.addTools(it.Tools, "")
+		return r.addTools(where+".tools", it.Tools, "")
 	} // thoughts are left out of the next prompt, and items of hosted tools say nothing to another model
 	return nil
 }
