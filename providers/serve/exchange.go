@@ -96,7 +96,7 @@ func (x *exchange) read(into any) error {
 	if x.h.opts.LogContents {
 		x.record.Body = string(body)
 	}
-	fields, deep := outline(body)
+	fields, nulls, deep := outline(body)
 	if deep {
 		return invalid("", "the request is nested more than %d deep", maxDepth)
 	}
@@ -106,6 +106,11 @@ func (x *exchange) read(into any) error {
 			return invalid(kind.Field, "it is a JSON %s, which cannot be used here", kind.Value)
 		}
 		return invalid("", "the request is not valid JSON: %v", err)
+	}
+	if nulls {
+		if err := x.refuseNull(body); err != nil {
+			return err
+		}
 	}
 	return x.once(fields)
 }
@@ -135,9 +140,11 @@ func (x *exchange) once(fields []field) error {
 	return nil
 }
 
-// outline lists the members of a request, and reports whether it is nested too deep.
-func outline(body []byte) (fields []field, deep bool) {
+// outline lists the members of a request, and reports whether a list in it has a null, and
+// whether it is nested too deep.
+func outline(body []byte) (fields []field, nulls, deep bool) {
 	depth, quoted, begin := 0, false, 0
+	before := byte(0) // what stands before this, white space aside
 	for i := 0; i < len(body); i++ {
 		switch c := body[i]; {
 		case quoted && c == '\\':
@@ -153,16 +160,20 @@ func outline(body []byte) (fields []field, deep bool) {
 					fields = append(fields, f)
 				}
 			}
-		case quoted:
+		case quoted, c == ' ', c == '\n', c == '\t', c == '\r':
+			continue
 		case c == '[' || c == '{':
 			if depth++; depth > maxDepth {
-				return nil, true
+				return nil, false, true
 			}
 		case c == ']' || c == '}':
 			depth--
+		case c == 'n' && (before == '[' || before == ','): // what follows a comma in an object is a name
+			nulls = true
 		}
+		before = body[i]
 	}
-	return fields, false
+	return fields, nulls, false
 }
 
 // encode writes JSON on one line. What it is given can always be written.
