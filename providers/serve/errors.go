@@ -18,6 +18,7 @@ type apiError struct {
 	status     int
 	code       string // OpenAI's, or one of our own
 	message    string
+	full       string // what the log has instead of the message; "": the message
 	param      string
 	retryAfter time.Duration
 	final      bool           // the same request fails again
@@ -126,9 +127,10 @@ func (h *Handler) ofBackend(b *providers.Error, model string) *apiError {
 	if h.opts.Redact != nil {
 		e.message = h.opts.Redact(e.message)
 	}
+	e.full, e.message = e.message, withoutAddresses(e.message, b)
 	switch {
 	case b.Kind == providers.Auth: // what the backend says of its key is not the client's
-		e.message = "the backend refuses this server's key for it"
+		e.message, e.full = "the backend refuses this server's key for it", ""
 	case b.Kind == providers.ModelMissing && !strings.Contains(e.message, model):
 		e.message = fmt.Sprintf("model %q: %s", model, e.message)
 	case b.Kind == providers.Overflow:

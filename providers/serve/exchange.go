@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/rand"
 	"encoding/hex"
@@ -228,7 +229,9 @@ func (x *exchange) fail(e *apiError) {
 	}
 }
 
-func (x *exchange) note(e *apiError) { x.record.Error, x.record.Code = e.message, e.code }
+func (x *exchange) note(e *apiError) {
+	x.record.Error, x.record.Code = cmp.Or(e.full, e.message), e.code
+}
 
 // finish counts the request. A panic becomes an error, or a connection that breaks off:
 // the end of a stream must not look like one.
