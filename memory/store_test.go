@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -71,7 +72,8 @@ func unhurried(t *testing.T) *memory.Store {
 // TestSearchIsTheRanking compares the store with an index in memory: segments,
 // what is pending and what was deleted must make no difference.
 func TestSearchIsTheRanking(t *testing.T) {
-	s, want := fresh(t), &lexical.Memory{}
+	s := fresh(t)
+	var entries []lexical.Entry
 	r := rand.New(rand.NewPCG(6, 6))
 	text, texts := texts(6), []string{}
 	ids, keep := map[uint32]string{}, map[uint32]bool{}
@@ -87,7 +89,8 @@ func TestSearchIsTheRanking(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, d := range stored {
-			ids[want.Add(lexical.Entry{Text: d.Text, Project: d.Project, Session: d.Project + d.Session, Speaker: d.Speaker, Time: d.Time})] = d.ID
+			ids[uint32(len(entries))] = d.ID
+			entries = append(entries, lexical.Entry{Text: d.Text, Project: number(d.Project), Session: 1 + 10*number(d.Session) + number(d.Project), Speaker: d.Speaker, Time: d.Time})
 			texts = append(texts, d.Text)
 		}
 		for range 10 {
@@ -98,7 +101,7 @@ func TestSearchIsTheRanking(t *testing.T) {
 			if _, err := s.Forget(t.Context(), memory.Filter{IDs: []string{ids[n]}}); err != nil {
 				t.Fatal(err)
 			}
-			want.Mark(n, lexical.Deleted)
+			entries[n].Flags = lexical.Deleted
 			ids[n] = ""
 		}
 		old, by := uint32(r.IntN(len(ids))), uint32(r.IntN(len(ids)))
@@ -106,8 +109,12 @@ func TestSearchIsTheRanking(t *testing.T) {
 			if err := s.Supersede(t.Context(), ids[old], ids[by]); err != nil {
 				t.Fatal(err)
 			}
-			want.Mark(old, lexical.Superseded)
+			entries[old].Flags |= lexical.Superseded
 			keep[by] = true // to forget it would bring the other back
+		}
+		var want lexical.Memory
+		for _, e := range entries {
+			want.Add(e)
 		}
 		for range 20 {
 			words := strings.Fields(texts[r.IntN(len(texts))])
@@ -117,17 +124,13 @@ func TestSearchIsTheRanking(t *testing.T) {
 			}
 			query, wanted := memory.Query{Text: q, Limit: 10}, lexical.Query{Text: q}
 			if p := fmt.Sprint("p", r.IntN(4)); p != "p3" {
-				number, ok := want.Number(p)
-				if !ok {
-					continue
-				}
-				query.Projects, wanted.Projects = []string{p}, []uint32{number}
+				query.Projects, wanted.Projects = []string{p}, []uint32{number(p)}
 			}
 			hits, err := s.Search(t.Context(), query)
 			if err != nil {
 				t.Fatal(err)
 			}
-			best, err := lexical.Default().Rank(t.Context(), want, wanted, 10)
+			best, err := lexical.Default().Rank(t.Context(), &want, wanted, 10)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -144,6 +147,12 @@ func TestSearchIsTheRanking(t *testing.T) {
 		}
 	}
 	healthy(t, s)
+}
+
+// number is that in a name.
+func number(name string) uint32 {
+	n, _ := strconv.Atoi(name[1:])
+	return uint32(n)
 }
 
 // A directory's name need not be UTF-8: its memories are found there all the same.

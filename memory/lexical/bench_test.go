@@ -2,7 +2,6 @@ package lexical_test
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -35,7 +34,7 @@ var large = sync.OnceValue(func() *lexical.Memory {
 	rng := rand.New(rand.NewPCG(1, 1))
 	var m lexical.Memory
 	for i := range 100000 {
-		m.Add(lexical.Entry{Text: text(rng, 25), Session: fmt.Sprint(i / 20), Time: day.AddDate(0, 0, i/200)})
+		m.Add(lexical.Entry{Text: text(rng, 25), Session: 1 + uint32(i/20), Time: day.AddDate(0, 0, i/200)})
 	}
 	return &m
 })

@@ -7,7 +7,7 @@
 // # Smallest use
 //
 //	var memory lexical.Memory
-//	memory.Add(lexical.Entry{Text: "The staging host is called heron.", Session: "monday"})
+//	memory.Add(lexical.Entry{Text: "The staging host is called heron.", Session: 1})
 //	hits, err := lexical.Default().Rank(ctx, &memory, lexical.Query{Text: "Which host is staging?"}, 5)
 //
 // # Words

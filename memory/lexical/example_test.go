@@ -16,7 +16,7 @@ func Example() {
 		"It is called heron, after the bird.",
 		"Lunch was pumpkin soup.",
 	} {
-		memory.Add(lexical.Entry{Text: text, Session: "monday", Time: day})
+		memory.Add(lexical.Entry{Text: text, Session: 1, Time: day})
 	}
 	hits, err := lexical.Default().Rank(context.Background(), &memory, lexical.Query{Text: "Which bird is the satging host?"}, 1)
 	if err != nil {

@@ -53,8 +53,8 @@ func (s *search) features(p uint32) (v Features) {
 	asked := float64(len(s.terms) + s.unknown)
 	v[Terms] = float64(bits.OnesCount32(s.scores[p].held)) / asked
 	v[TermsAround] = float64(bits.OnesCount32(s.scores[p].reach)) / asked
-	if f.after[p] > 0 {
-		v[Next] = float64(s.scores[p+1].words) * scale
+	if next, ok := f.neighbour(p, 1); ok {
+		v[Next] = float64(s.scores[next].words) * scale
 	}
 	if s.speaks(d) {
 		v[Speaker] = base
@@ -86,39 +86,37 @@ func (s *search) features(p uint32) (v Features) {
 
 // answers reports whether a question was asked right before, and perhaps tools ran.
 func (s *search) answers(p uint32) bool {
-	f := s.facts
-	for f.before[p] > 0 {
-		p--
-		if flags := f.Docs[f.order[p]].Flags; flags&FromTool == 0 {
-			return flags&Asks != 0
-		}
+	p, ok := s.facts.neighbour(p, -1)
+	for ok && s.flags(p)&FromTool != 0 {
+		p, ok = s.facts.neighbour(p, -1)
 	}
-	return false
+	return ok && s.flags(p)&Asks != 0
 }
+
+func (s *search) flags(p uint32) Flags { return s.facts.Docs[s.facts.order[p]].Flags }
 
 // asks reports whether a text only asks for something.
 func (s *search) asks(p uint32) bool {
-	return s.facts.Docs[s.facts.order[p]].Flags&Asks != 0 || s.idle(p)
+	return s.flags(p)&Asks != 0 || s.idle(p)
 }
 
 // written reports whether an assistant wrote a text on request: it had been asked
 // nothing and looked nothing up.
 func (s *search) written(p uint32) bool {
-	f := s.facts
-	return f.Docs[f.order[p]].Flags&FromAssistant != 0 && f.before[p] > 0 && f.Docs[f.order[p-1]].Flags&(Asks|FromTool) == 0
+	before, ok := s.facts.neighbour(p, -1)
+	return ok && s.flags(p)&FromAssistant != 0 && s.flags(before)&(Asks|FromTool) == 0
 }
 
 // idle reports whether what a user says to an assistant only asks for something,
 // though not in a question: a longer answer takes up all words of the query that it
 // holds, and it answers nothing that was asked.
 func (s *search) idle(p uint32) bool {
-	f := s.facts
-	fact := &f.Docs[f.order[p]]
-	if fact.Flags&(FromAssistant|FromTool) != 0 || f.after[p] == 0 || f.Docs[f.order[p+1]].Flags&(FromAssistant|FromTool) == 0 || s.answers(p) {
+	next, ok := s.facts.neighbour(p, 1)
+	if !ok || s.flags(p)&(FromAssistant|FromTool) != 0 || s.flags(next)&(FromAssistant|FromTool) == 0 || s.answers(p) {
 		return false
 	}
-	longer := f.Docs[f.order[p+1]].Length > fact.Length // than what confirms a statement
-	return longer && s.scores[p].held&^s.scores[p+1].held == 0
+	longer := s.facts.Docs[s.facts.order[next]].Length > s.facts.Docs[s.facts.order[p]].Length // than what confirms a statement
+	return longer && s.scores[p].held&^s.scores[next].held == 0
 }
 
 // Candidate is a document that the first step chose.

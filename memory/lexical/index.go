@@ -2,6 +2,7 @@ package lexical
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,7 +40,7 @@ type Fact struct {
 	Time             int64 // Unix seconds
 }
 
-// Facts are those of all documents. They take 24 bytes a document, and 20 more once
+// Facts are those of all documents. They take 24 bytes a document, and 21 more once
 // they are used. They must not be changed after that.
 type Facts struct {
 	Docs []Fact
@@ -48,13 +49,12 @@ type Facts struct {
 	// names: a question about a user is not about who wrote.
 	Speakers []string
 
-	once   sync.Once
-	order  []uint32 // the documents, session by session; those deleted are left out
-	place  []uint32 // of a document in order
-	before []uint8  // how many places of its session are before a place: at most 255
-	after  []uint8
-	spoken [][]string
-	scope  atomic.Pointer[scope] // of the last search
+	once    sync.Once
+	order   []uint32              // the documents, session by session; those deleted are left out
+	place   []uint32              // of a document in order
+	session []uint32              // of a place
+	spoken  map[string][]uint16   // terms to those whose name has them
+	scope   atomic.Pointer[scope] // of the last search
 }
 
 // gone is the place of a document that was deleted.
@@ -65,57 +65,30 @@ const gone = ^uint32(0)
 // sessions, so that neighbours are next to each other.
 func (f *Facts) link() {
 	f.once.Do(func() {
-		// Where the next document of a session goes. A map of a million sessions would
-		// take most of the time of a first search.
-		ends, more := make([]uint32, 2*len(f.Docs)+1), map[uint32]*uint32{}
-		end := func(session uint32) *uint32 {
-			if int64(session) < int64(len(ends)) {
-				return &ends[session]
-			}
-			if more[session] == nil {
-				more[session] = new(uint32)
-			}
-			return more[session]
-		}
-		for _, d := range f.Docs {
-			if d.Flags&Deleted == 0 {
-				*end(d.Session)++
-			}
-		}
-		var total uint32
-		for i, n := range ends {
-			total, ends[i] = total+n, total
-		}
-		for _, end := range more {
-			total, *end = total+*end, total
-		}
-		f.order, f.place = make([]uint32, total), make([]uint32, len(f.Docs))
+		order := make([]uint64, 0, len(f.Docs)) // the session, the document: they are almost in order
 		for n, d := range f.Docs {
-			if f.place[n] = gone; d.Flags&Deleted == 0 {
-				end := end(d.Session)
-				f.order[*end], f.place[n] = uint32(n), *end
-				*end++
+			if d.Flags&Deleted == 0 {
+				order = append(order, uint64(d.Session)<<32|uint64(n))
 			}
 		}
-		f.before, f.after = make([]uint8, total), make([]uint8, total)
-		for p := 1; p < len(f.order); p++ {
-			session := f.Docs[f.order[p]].Session
-			if session != 0 && session == f.Docs[f.order[p-1]].Session {
-				f.before[p] = min(f.before[p-1], 254) + 1
-			}
+		slices.Sort(order)
+		f.order, f.session, f.place = make([]uint32, len(order)), make([]uint32, len(order)), slices.Repeat([]uint32{gone}, len(f.Docs))
+		for p, d := range order {
+			f.order[p], f.session[p], f.place[uint32(d)] = uint32(d), uint32(d>>32), uint32(p)
 		}
-		for p := len(f.order) - 1; p > 0; p-- {
-			if f.before[p] > 0 {
-				f.after[p-1] = min(f.after[p], 254) + 1
-			}
-		}
-		f.spoken = make([][]string, len(f.Speakers))
+		f.spoken = map[string][]uint16{}
 		for i, name := range f.Speakers {
 			for _, t := range Analyse(name).Terms {
-				f.spoken[i] = append(f.spoken[i], t.Term)
+				f.spoken[t.Term] = append(f.spoken[t.Term], uint16(i))
 			}
 		}
 	})
+}
+
+// neighbour is the place at a distance from another one, if it is of the same session.
+func (f *Facts) neighbour(p uint32, distance int) (uint32, bool) {
+	q := int(p) + distance
+	return uint32(q), q >= 0 && q < len(f.session) && f.session[q] == f.session[p] && f.session[p] != 0
 }
 
 // Query is a question and where its answer may be. The zero value of a field

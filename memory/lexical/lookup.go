@@ -41,18 +41,8 @@ func (s *search) read() {
 
 // nameSpeakers finds the speakers whose name has the term.
 func (s *search) nameSpeakers(t *term) {
-	for v, name := range s.facts.spoken {
-		if !slices.Contains(name, t.text) {
-			continue
-		}
-		if t.speakers == nil {
-			t.speakers = make([]bool, len(s.facts.spoken))
-		}
-		if s.named == nil {
-			s.named = make([]bool, len(s.facts.spoken))
-		}
-		t.speakers[v], s.named[v] = s.Name > 0, true
-	}
+	t.speakers = s.facts.spoken[t.text]
+	s.named = append(s.named, t.speakers...)
 }
 
 // lookUp gets the postings of the terms, and of others for those that the

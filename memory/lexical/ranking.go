@@ -15,9 +15,8 @@ type Ranking struct {
 	// K1 and B are those of BM25: how soon repeating a word stops to count, and
 	// how much a long document is held back.
 	K1, B float64
-	// Before and After are the shares of its words that a document lends to
-	// the one after it, the second after it, and so on, and to those before it.
-	Before, After []float64
+	// Lend are the shares of its words that a document lends to others of its session.
+	Lend []Share
 	// Lender is the number of words at which a document lends half of that: a
 	// long one holds many words that its neighbours are not about.
 	Lender float64
@@ -33,6 +32,13 @@ type Ranking struct {
 	Weights Features
 }
 
+// Share is the part of its words that a document lends to the one at a distance: 1 is
+// the next one, -1 the one before. The part is above 0.
+type Share struct {
+	Distance int
+	Part     float32
+}
+
 // learned are the weights that scripts/rank prints. Those of the last three are
 // chosen by hand, see docs/decisions/memory.md.
 var learned = Features{
@@ -43,7 +49,7 @@ var learned = Features{
 func Default() Ranking {
 	return Ranking{
 		K1: 1, B: 0.3,
-		Before: []float64{1.2, 1, 0.75, 0.5, 0.25}, After: []float64{0.75, 0.5, 0.25}, Lender: 30,
+		Lend: []Share{{1, 1.2}, {2, 1}, {3, 0.75}, {4, 0.5}, {5, 0.25}, {-1, 0.75}, {-2, 0.5}, {-3, 0.25}}, Lender: 30,
 		Name: 2, Floor: 0.42, Similar: 1, Weights: learned,
 	}
 }
@@ -73,12 +79,6 @@ func (r Ranking) search(ctx context.Context, index Index, query Query) (*search,
 	}
 	facts.link()
 	s := search{Ranking: r, index: index, facts: facts, query: query}
-	for i, part := range r.Before {
-		s.lend(i+1, part)
-	}
-	for i, part := range r.After {
-		s.lend(-i-1, part)
-	}
 	s.read()
 	s.narrow()
 	if s.count == 0 {
@@ -105,10 +105,9 @@ func (r Ranking) search(ctx context.Context, index Index, query Query) (*search,
 // search is one query on its way. Arrays are in the order of places.
 type search struct {
 	Ranking
-	index   Index
-	facts   *Facts
-	query   Query
-	lending []share
+	index Index
+	facts *Facts
+	query Query
 
 	when    bool // the query asks for a time
 	pasted  bool // it is longer than a question
@@ -116,7 +115,7 @@ type search struct {
 	foreign bool // it has function words of another language
 	dropped int  // how many
 	date    date
-	named   []bool // speakers
+	named   []uint16 // speakers
 
 	*scope
 	terms     []term // a bit each
@@ -126,19 +125,6 @@ type search struct {
 	kinds     uint32  // bits of the terms that name the kind of the answer
 
 	*scratch
-}
-
-// share is the part of its words that a document lends to one at a distance in its
-// session.
-type share struct {
-	distance int
-	part     float32
-}
-
-func (s *search) lend(distance int, part float64) {
-	if part > 0 {
-		s.lending = append(s.lending, share{distance, float32(part)})
-	}
 }
 
 // scratch is what a search writes to. Searches use it one after another, since to
@@ -163,10 +149,10 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 type term struct {
 	text, word string // as indexed, as written in the query
 	postings   []Posting
-	speakers   []bool // whose name has it
-	corrected  bool   // it stands for a word that was written otherwise
-	part       bool   // it is a character of a pair that the scope does not hold
-	kind       bool   // it names the kind of the answer
+	speakers   []uint16 // whose name has it
+	corrected  bool     // it stands for a word that was written otherwise
+	part       bool     // it is a character of a pair that the scope does not hold
+	kind       bool     // it names the kind of the answer
 }
 
 // scope is what is in scope, and the statistics of it.
@@ -189,13 +175,9 @@ func (s *search) narrow() {
 	var total uint64
 	for p, d := range f.order {
 		length := f.Docs[d].Length
-		s.norm[p] = float32(length) // exact: no text has 1<<24 words
-		switch {
-		case f.Docs[d].Flags&FromTool != 0: // what a tool prints holds many words that the conversation is not about
-		case s.Lender > 0:
+		s.norm[p] = float32(length)                             // exact: no text has 1<<24 words
+		if f.session[p] != 0 && f.Docs[d].Flags&FromTool == 0 { // what a tool prints holds many words that the conversation is not about
 			s.lent[p] = float32(s.Lender / (s.Lender + float64(length)))
-		default:
-			s.lent[p] = 1
 		}
 		if q.covers(f, d) {
 			s.in[p] = true
@@ -225,7 +207,7 @@ const commonWord = 1000
 // weigh adds what one term is worth to the scores of each place that it reaches.
 func (s *search) weigh(i int) {
 	t := &s.terms[i]
-	share, lending := float64(len(t.postings))/float64(s.count), s.lending
+	share, lending := float64(len(t.postings))/float64(s.count), s.Lend
 	common := len(t.postings) > commonWord && share > 1./3
 	if common {
 		lending = nil
@@ -236,12 +218,13 @@ func (s *search) weigh(i int) {
 	// addressed now and then for a rare word.
 	reached := len(at)
 	if common {
-		reached = max(reached, int(float64(s.count)*(1-math.Pow(1-share, float64(1+len(s.lending))))))
+		reached = max(reached, int(float64(s.count)*(1-math.Pow(1-share, float64(1+len(s.Lend))))))
 	}
 	if t.kind {
 		s.kinds |= 1 << i
 	}
-	idf := s.idf(reached)
+	n := float64(reached)
+	idf := math.Log(1 + (float64(s.count)-n+0.5)/(n+0.5))
 	if t.corrected {
 		idf *= guessed
 	}
@@ -266,24 +249,23 @@ func (s *search) weigh(i int) {
 	}
 }
 
-// idf is how much a term that reaches so many documents says.
-func (s *search) idf(reached int) float64 {
-	n := float64(reached)
-	return math.Log(1 + (float64(s.count)-n+0.5)/(n+0.5))
-}
-
 // widen finds how much of a term each place in scope holds or is lent, and returns
 // the places where that is not 0.
-func (s *search) widen(t *term, lending []share) []uint32 {
+func (s *search) widen(t *term, lending []Share) []uint32 {
 	at, widened, n := s.at[:cap(s.at)], s.widened, 0
-	if t.speakers != nil {
+	if t.speakers != nil && s.Name > 0 {
+		named := make([]bool, math.MaxUint16+1)
+		for _, v := range t.speakers {
+			named[v] = true
+		}
 		for p, d := range s.facts.order {
-			if v := s.facts.Docs[d].Speaker; int(v) < len(t.speakers) && t.speakers[v] {
+			if named[s.facts.Docs[d].Speaker] {
 				at[n], widened[p] = uint32(p), float32(s.Name)
 				n++
 			}
 		}
 	}
+	sessions := s.facts.session
 	for _, posting := range t.postings {
 		p, count := int(s.facts.place[posting.Doc]), float32(posting.Count)
 		if widened[p] == 0 {
@@ -294,17 +276,16 @@ func (s *search) widen(t *term, lending []share) []uint32 {
 		if count *= s.lent[p]; count == 0 {
 			continue
 		}
-		before, after := int(s.facts.before[p]), int(s.facts.after[p])
 		for _, l := range lending {
-			if l.distance > after || -l.distance > before {
+			q := p + l.Distance
+			if q < 0 || q >= len(sessions) || sessions[q] != sessions[p] {
 				continue
 			}
-			q := p + l.distance
 			if widened[q] == 0 {
 				at[n] = uint32(q)
 				n++
 			}
-			widened[q] += count * l.part
+			widened[q] += count * l.Part
 		}
 	}
 	return slices.DeleteFunc(at[:n], func(p uint32) bool {
@@ -318,6 +299,5 @@ func (s *search) widen(t *term, lending []share) []uint32 {
 
 // speaks tells whether the query names who speaks.
 func (s *search) speaks(d uint32) bool {
-	v := s.facts.Docs[d].Speaker
-	return s.named != nil && int(v) < len(s.named) && s.named[v]
+	return slices.Contains(s.named, s.facts.Docs[d].Speaker)
 }

@@ -100,11 +100,9 @@ func (s *search) present(ctx context.Context, terms []term) (found []term, err e
 // nearest gives the terms of the index with the fewest slips to a word.
 func (s *search) nearest(ctx context.Context, sp *spelling) ([]string, error) {
 	first, most := string(sp.word[0]), len(sp.word)+sp.limit
-	for _, name := range s.facts.spoken {
-		for _, t := range name {
-			if strings.HasPrefix(t, first) {
-				sp.look(t)
-			}
+	for t := range s.facts.spoken {
+		if strings.HasPrefix(t, first) {
+			sp.look(t)
 		}
 	}
 	err := s.index.Terms(ctx, first, func(t string) {

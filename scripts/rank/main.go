@@ -150,7 +150,7 @@ func load(arg string) (*set, error) {
 	var scopes []string
 	err := lines(filepath.Join(dir, "docs.jsonl"), func(d struct {
 		ID, Scope, Time, Speaker, Role, Text, Caption string
-		Session                                       json.Number
+		Session                                       uint32
 	}) error {
 		at, err := time.Parse("2006-01-02T15:04:05", d.Time)
 		if err != nil {
@@ -162,7 +162,7 @@ func load(arg string) (*set, error) {
 			s.memories[d.Scope] = m
 			scopes = append(scopes, d.Scope)
 		}
-		e := lexical.Entry{Text: strings.TrimSpace(d.Text + "\n" + d.Caption), Session: d.Session.String(), Speaker: d.Speaker, Time: at}
+		e := lexical.Entry{Text: strings.TrimSpace(d.Text + "\n" + d.Caption), Session: 1 + d.Session, Speaker: d.Speaker, Time: at}
 		if d.Role == "assistant" {
 			e.Flags = lexical.FromAssistant
 		}

@@ -122,7 +122,7 @@ func (h *Hub) Search(ctx context.Context, query string, most int) (found []Listi
 	for _, s := range h.servers {
 		for _, d := range s.known() {
 			all = append(all, Listing{Definition: d, Call: callName(s.Name, d.Name)})
-			index.Add(lexical.Entry{Text: d.words(s.Name), Session: fmt.Sprint(len(all))})
+			index.Add(lexical.Entry{Text: d.words(s.Name), Session: uint32(len(all))})
 		}
 	}
 	// The name of a tool, as it is or in words, is what is meant before anything else.
