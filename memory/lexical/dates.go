@@ -1,6 +1,7 @@
 package lexical
 
 import (
+	"cmp"
 	"regexp"
 	"strconv"
 	"strings"
@@ -59,7 +60,7 @@ func (d date) nearIn(year int, t time.Time) float64 {
 // only the year is certain, and a month alone may be another word: may, march, a
 // name.
 var dateForms = sync.OnceValue(func() (all []*regexp.Regexp) {
-	expand := strings.NewReplacer("YEAR", `(?P<y>(?:19|20)\d\d)`, "MONTH", `(?P<m>\d\d?)`, "DAY", `(?P<d>\d\d?)`,
+	expand := strings.NewReplacer("YEAR", `(?P<y>(?:19|20)\d\d)`, "MONTH", `(?P<m>0?[1-9]|1[0-2])`, "DAY", `(?P<d>0?[1-9]|[12]\d|3[01])`,
 		"NAME", `(?P<name>`+strings.Join(strings.Fields(monthNames), "|")+`)`)
 	for _, form := range []string{
 		`\bYEAR-MONTH(?:-DAY)?\b`, `\bYEAR/MONTH(?:/DAY)?\b`, // 2023-05-08
@@ -84,30 +85,24 @@ const maxDateText = 4096
 func findDate(query string) date {
 	query = query[:min(len(query), maxDateText)]
 	for _, form := range dateForms() {
-		for _, m := range form.FindAllStringSubmatchIndex(query, -1) {
-			d := date{text: query[m[0]:m[1]]}
-			valid := true
-			for i, name := range form.SubexpNames() {
-				if name == "" || m[2*i] < 0 {
-					continue
-				}
-				text := query[m[2*i]:m[2*i+1]]
-				n, _ := strconv.Atoi(text) // digits, or a name
-				switch name {
-				case "y":
-					d.year = n
-				case "m":
-					d.month, valid = time.Month(n), valid && 1 <= n && n <= 12
-				case "d":
-					d.day, valid = n, valid && 1 <= n && n <= 31
-				case "name":
-					d.month = months()[strings.ToLower(text)]
-				}
-			}
-			if valid {
-				return d
-			}
+		m := form.FindStringSubmatch(query)
+		if m == nil {
+			continue
 		}
+		part := func(name string) (text string, number int) {
+			if i := form.SubexpIndex(name); i > 0 {
+				text = m[i]
+			}
+			number, _ = strconv.Atoi(text)
+			return text, number
+		}
+		d := date{text: m[0]}
+		_, d.year = part("y")
+		_, d.day = part("d")
+		_, month := part("m")
+		name, _ := part("name")
+		d.month = cmp.Or(months()[strings.ToLower(name)], time.Month(month))
+		return d
 	}
 	return date{}
 }
