@@ -1,6 +1,7 @@
 package lexical
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -49,17 +50,13 @@ func (s *search) nameSpeakers(t *term) {
 // scope does not hold.
 func (s *search) lookUp(ctx context.Context) error {
 	for i := range s.terms {
-		if err := s.fetch(ctx, &s.terms[i]); err != nil {
-			return err
-		}
+		s.terms[i].postings = s.postings(ctx, s.terms[i].text)
 	}
-	if err := s.tellNumbersApart(ctx); err != nil {
-		return err
-	}
+	s.tellNumbersApart(ctx)
 	var unknown []term
 	known := s.terms[:0]
 	for _, t := range s.terms {
-		if len(t.postings) > 0 || t.speakers != nil {
+		if t.found() {
 			known = append(known, t)
 		} else {
 			unknown = append(unknown, t)
@@ -67,13 +64,7 @@ func (s *search) lookUp(ctx context.Context) error {
 	}
 	s.terms = known
 	for _, t := range unknown {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		instead, err := s.instead(ctx, t)
-		if err != nil {
-			return err
-		}
+		instead := s.instead(ctx, t)
 		inKnown := slices.ContainsFunc(known, func(k term) bool { return k.word == t.word }) // llama3, of which llama is known
 		if len(instead) == 0 && !inKnown && !asking()[t.text] && !strings.Contains(s.date.text, t.word) && !strings.ContainsFunc(t.word, functionCharacter) {
 			s.unknown++
@@ -84,23 +75,33 @@ func (s *search) lookUp(ctx context.Context) error {
 			}
 		}
 	}
-	return nil
+	return s.err
 }
 
-// fetch gets the postings of a term that are in scope.
-func (s *search) fetch(ctx context.Context, t *term) error {
-	if err := ctx.Err(); err != nil {
-		return err
+// postings gives those of a term that are in scope. After an error of the index, which
+// lookUp returns, there are none.
+func (s *search) postings(ctx context.Context, text string) []Posting {
+	if s.err = cmp.Or(s.err, ctx.Err()); s.err != nil {
+		return nil
 	}
-	all, err := s.index.Postings(ctx, t.text)
+	all, err := s.index.Postings(ctx, text)
 	if err != nil {
-		return fmt.Errorf("looking for %q in the memory: %w", t.text, err)
+		s.err = fmt.Errorf("looking for %q in the memory: %w", text, err)
 	}
-	t.postings = all
 	if slices.ContainsFunc(all, s.lacks) { // usually nothing is copied
-		t.postings = slices.DeleteFunc(slices.Clone(all), s.lacks)
+		return slices.DeleteFunc(slices.Clone(all), s.lacks)
 	}
-	return nil
+	return all
+}
+
+// beginning calls f with the terms of the index that begin in the same way.
+func (s *search) beginning(ctx context.Context, first string, f func(term string)) {
+	if s.err = cmp.Or(s.err, ctx.Err()); s.err != nil {
+		return
+	}
+	if err := s.index.Terms(ctx, first, f); err != nil {
+		s.err = fmt.Errorf("looking for words like %q in the memory: %w", first, err)
+	}
 }
 
 // lacks tells whether a posting is out of scope. Its document may have been added

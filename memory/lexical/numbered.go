@@ -3,7 +3,6 @@ package lexical
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,7 +20,7 @@ var (
 
 // tellNumbersApart takes from the parts of a name with a number, such as db03, the
 // documents that hold them in other names only: db in db02, and 03 anywhere.
-func (s *search) tellNumbersApart(ctx context.Context) error {
+func (s *search) tellNumbersApart(ctx context.Context) {
 	for i := range s.terms {
 		t := &s.terms[i]
 		m := numberedName.FindStringSubmatch(t.word)
@@ -32,27 +31,18 @@ func (s *search) tellNumbersApart(ctx context.Context) error {
 		if len(a) != 1 || t.text != a[0].Term && t.text != m[2] {
 			continue
 		}
-		name, number := term{text: a[0].Term}, term{text: m[2]}
-		for _, part := range []*term{&name, &number} {
-			if err := s.fetch(ctx, part); err != nil {
-				return err
-			}
-		}
+		name, number := s.postings(ctx, a[0].Term), s.postings(ctx, m[2])
 		if t.text == m[2] {
 			if len(m[2]) <= fewDigits {
-				t.postings = slices.DeleteFunc(slices.Clone(t.postings), func(p Posting) bool { return !holds(name.postings, p.Doc) })
+				t.postings = slices.DeleteFunc(slices.Clone(t.postings), func(p Posting) bool { return !holds(name, p.Doc) })
 			}
 			continue
 		}
-		others, err := s.numbered(ctx, strings.ToLower(m[1]))
-		if err != nil {
-			return err
-		}
+		others := s.numbered(ctx, strings.ToLower(m[1]))
 		t.postings = slices.DeleteFunc(slices.Clone(t.postings), func(p Posting) bool {
-			return int(p.Count) <= others[p.Doc] && !holds(number.postings, p.Doc)
+			return int(p.Count) <= others[p.Doc] && !holds(number, p.Doc)
 		})
 	}
-	return nil
 }
 
 func holds(postings []Posting, doc uint32) bool {
@@ -61,25 +51,18 @@ func holds(postings []Posting, doc uint32) bool {
 }
 
 // numbered counts how often documents hold a name with a number behind it.
-func (s *search) numbered(ctx context.Context, name string) (map[uint32]int, error) {
+func (s *search) numbered(ctx context.Context, name string) map[uint32]int {
 	var terms []string
-	err := s.index.Terms(ctx, name, func(t string) {
+	s.beginning(ctx, name, func(t string) {
 		if otherNumber.MatchString(t[len(name):]) && len(terms) < maxOthers {
 			terms = append(terms, t)
 		}
 	})
-	if err != nil {
-		return nil, fmt.Errorf("looking for names like %q in the memory: %w", name, err)
-	}
 	counts := map[uint32]int{}
 	for _, t := range terms {
-		other := term{text: t}
-		if err := s.fetch(ctx, &other); err != nil {
-			return nil, err
-		}
-		for _, p := range other.postings {
+		for _, p := range s.postings(ctx, t) {
 			counts[p.Doc] += int(p.Count)
 		}
 	}
-	return counts, nil
+	return counts
 }

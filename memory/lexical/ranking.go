@@ -118,6 +118,7 @@ type search struct {
 	named   []uint16 // speakers
 
 	*scope
+	err       error  // of the index
 	terms     []term // a bit each
 	corrected []Correction
 	unknown   int     // words of the query that nothing in scope holds
@@ -154,6 +155,9 @@ type term struct {
 	part       bool     // it is a character of a pair that the scope does not hold
 	kind       bool     // it names the kind of the answer
 }
+
+// found reports whether the scope holds the term, or somebody has it in their name.
+func (t *term) found() bool { return len(t.postings) > 0 || t.speakers != nil }
 
 // scope is what is in scope, and the statistics of it.
 type scope struct {
