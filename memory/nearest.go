@@ -154,7 +154,8 @@ func (n *nearest) best(ctx context.Context, q lexical.Query, k int) ([]lexical.H
 	return best, err
 }
 
-// cosine compares a vector with the question's, which has length 1.
+// cosine compares a vector with the question's, which has length 1. It is not a number
+// for one that points nowhere.
 func (n *nearest) cosine(values []float32) float32 {
 	var dot, square, dot2, square2 float32 // two sums each, which a processor adds up side by side
 	i := 0
@@ -166,34 +167,20 @@ func (n *nearest) cosine(values []float32) float32 {
 	if i < len(values) {
 		dot, square = dot+values[i]*n.vector[i], square+values[i]*values[i]
 	}
-	length := direction(float64(square) + float64(square2))
-	return float32((float64(dot) + float64(dot2)) / length)
+	return float32((float64(dot) + float64(dot2)) / math.Sqrt(float64(square)+float64(square2)))
 }
 
-// direction is the length of a vector whose squares have a sum, infinite for one
-// that points nowhere.
-func direction(squares float64) float64 {
-	if length := math.Sqrt(squares); length > 0 { // nor NaN
-		return length
-	}
-	return math.Inf(1)
-}
-
-// normalise makes a vector's length 1, exactly enough that chromem-go does not
-// make another copy. It reports whether there is a direction.
+// normalise makes a vector's length 1. It reports whether there is a direction.
 func normalise(v []float32) bool {
 	squares := 0.0
 	for _, x := range v {
 		squares += float64(x) * float64(x)
 	}
-	length := direction(squares)
-	if math.Abs(length-1) >= 1e-7 {
-		scale := float32(1 / length)
-		for i := range v {
-			v[i] *= scale
-		}
+	length := math.Sqrt(squares)
+	for i, x := range v {
+		v[i] = float32(float64(x) / length)
 	}
-	return !math.IsInf(length, 0)
+	return length > 0 && finite(v)
 }
 
 // vectors calls f with those of some documents, or of all if some is nil.
