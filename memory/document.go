@@ -19,6 +19,10 @@ import (
 	"mylm/memory/redact"
 )
 
+// mostCounted is how often one record says at most that something was said: sums of it fit
+// an int.
+const mostCounted = 1 << 30
+
 // MaxText is the largest text of a document in bytes.
 const MaxText = 8 << 20
 
@@ -121,7 +125,7 @@ func (d Document) clean(now time.Time) (Document, error) {
 		return d, err
 	}
 	d.Time, d.Last = instant(d.Time.UnixMicro()), instant(d.Last.UnixMicro())
-	d.Count = max(d.Count, 1)
+	d.Count = min(max(d.Count, 1), mostCounted)
 	return d, nil
 }
 
@@ -203,22 +207,15 @@ const astray = 10 * 365 * 24 * time.Hour
 func nextID(now time.Time, last string) string {
 	var random [4]byte
 	rand.Read(random[:]) // never fails
-	id := formatID(now, binary.LittleEndian.Uint32(random[:])>>(32-randomBits))
-	if len(last) != len(id) || strings.Trim(last, alphabet) != "" || last < id || last > formatID(now.Add(astray), 0) {
-		return id
+	n := idNumber(now) | uint64(binary.LittleEndian.Uint32(random[:])>>(32-randomBits))
+	before, ours := uint64(0), len(last) == timeChars+randChars
+	for _, c := range []byte(last) {
+		digit := strings.IndexByte(alphabet, c)
+		before, ours = before*32+uint64(digit), ours && digit >= 0
 	}
-	next := []byte(last)
-	for i := len(next) - 1; ; i-- { // it does not overflow, since last is not far in the future
-		digit := strings.IndexByte(alphabet, next[i]) + 1
-		next[i] = alphabet[digit%len(alphabet)]
-		if digit < len(alphabet) {
-			return string(next)
-		}
+	if ours && n <= before && before <= idNumber(now.Add(astray)) {
+		n = before + 1
 	}
-}
-
-func formatID(t time.Time, random uint32) string {
-	n := uint64(max(0, t.UnixMilli()))<<randomBits | uint64(random)
 	id := make([]byte, timeChars+randChars)
 	for i := len(id) - 1; i >= 0; i-- {
 		id[i] = alphabet[n%32]
@@ -226,6 +223,9 @@ func formatID(t time.Time, random uint32) string {
 	}
 	return string(id)
 }
+
+// idNumber is what an ID made at a time begins with.
+func idNumber(t time.Time) uint64 { return uint64(max(0, t.UnixMilli())) << randomBits }
 
 // derivedID makes an ID of a hash. It begins with a letter that is not in the
 // alphabet, so that nobody takes it for a time, and has 75 bits: among a million
