@@ -251,8 +251,14 @@ const (
 	katakana
 	hangul
 	thai
-	southeast // Lao, Khmer, Burmese
+	lao
+	khmer
+	burmese
 )
+
+// scripts are those of the kinds.
+var scripts = []*unicode.RangeTable{han: unicode.Han, hiragana: unicode.Hiragana, katakana: unicode.Katakana,
+	hangul: unicode.Hangul, thai: unicode.Thai, lao: unicode.Lao, khmer: unicode.Khmer, burmese: unicode.Myanmar}
 
 // kindAt tells the kind and size of the character at i, noKind at the end.
 func kindAt(text string, i int) (kind, int) {
@@ -278,19 +284,15 @@ func kindOf(r rune) kind {
 		return noKind
 	case r == utf8.RuneError:
 		return noKind
-	case r == 'ー', r == halfLong, r == halfVoiced, r == halfHalfVoiced, unicode.Is(unicode.Katakana, r):
+	case r == 'ー', r == halfLong, r == halfVoiced, r == halfHalfVoiced:
 		return katakana
-	case unicode.Is(unicode.Han, r):
-		return han
-	case unicode.Is(unicode.Hiragana, r):
-		return hiragana
-	case unicode.Is(unicode.Hangul, r):
-		return hangul
-	case unicode.Is(unicode.Thai, r):
-		return thai
-	case unicode.In(r, unicode.Lao, unicode.Khmer, unicode.Myanmar):
-		return southeast
-	case unicode.IsLetter(r), unicode.IsMark(r), unicode.IsDigit(r), r == joiner, r == nonJoiner:
+	}
+	for k := han; int(k) < len(scripts); k++ {
+		if unicode.Is(scripts[k], r) {
+			return k
+		}
+	}
+	if unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) || r == joiner || r == nonJoiner {
 		return wordKind
 	}
 	return noKind
