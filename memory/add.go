@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 )
 
@@ -19,7 +18,7 @@ import (
 // once more: its Count goes up and its Last is set. A Note is so in any session. A document with an ID that exists is
 // the same document, and what is stored stays as it is.
 func (s *Store) Add(ctx context.Context, documents ...Document) ([]Document, error) {
-	return s.add(ctx, documents, func(*sql.Tx, []Document) error { return nil })
+	return s.add(ctx, documents, nil)
 }
 
 // add adds documents and does something with them, or neither.
@@ -27,8 +26,7 @@ func (s *Store) add(ctx context.Context, documents []Document, then func(*sql.Tx
 	if len(documents) == 0 {
 		return nil, nil
 	}
-	now := s.now()
-	stored := make([]Document, len(documents))
+	now, stored := s.now(), make([]Document, len(documents))
 	for i, d := range documents {
 		if d.SupersededBy != "" {
 			return nil, fmt.Errorf("document %d: SupersededBy is set with Supersede", i+1)
@@ -41,37 +39,40 @@ func (s *Store) add(ctx context.Context, documents []Document, then func(*sql.Tx
 			return nil, err
 		}
 	}
-	err := s.insert(ctx, stored, now, func(tx *sql.Tx, _ []bool) error { return then(tx, stored) })
-	if err != nil {
+	if _, err := s.insert(ctx, stored, then); err != nil {
 		return nil, err
 	}
 	return stored, nil
 }
 
 // insert records documents that are fit to be stored, and does something with them
-// and with which of them were not there, all in one transaction.
-func (s *Store) insert(ctx context.Context, stored []Document, now time.Time, then func(tx *sql.Tx, added []bool) error) error {
+// unless then is nil, all in one transaction. It returns which of them were not there.
+func (s *Store) insert(ctx context.Context, stored []Document, then func(*sql.Tx, []Document) error) (added []bool, err error) {
 	var last int64
-	added, size := make([]bool, len(stored)), 0
-	err := s.update(ctx, func(tx *sql.Tx) error {
+	size := 0
+	err = s.update(ctx, func(tx *sql.Tx) error {
 		in, err := newInserter(ctx, tx)
 		if err != nil {
 			return err
 		}
-		defer in.close()
+		defer in.insert.Close()
 		for i := range stored {
 			size += len(stored[i].Text)
-			if added[i], err = in.record(ctx, &stored[i], now); err != nil {
+			isNew, err := in.record(ctx, &stored[i], s.now())
+			if err != nil {
 				return err
 			}
+			added = append(added, isNew)
 		}
-		last = in.num
-		return then(tx, added)
+		if last = in.num; then == nil {
+			return nil
+		}
+		return then(tx, stored)
 	})
 	if err == nil {
 		s.foldIfDue(ctx, last, size)
 	}
-	return err
+	return added, err
 }
 
 // inserter adds documents within one transaction.
@@ -97,8 +98,6 @@ func newInserter(ctx context.Context, tx *sql.Tx) (*inserter, error) {
 	return in, err
 }
 
-func (in *inserter) close() { in.insert.Close() }
-
 // record adds a document, or counts it if it is there.
 func (in *inserter) record(ctx context.Context, d *Document, now time.Time) (added bool, err error) {
 	where, args := "id = ?", []any{d.ID}
@@ -109,29 +108,23 @@ func (in *inserter) record(ctx context.Context, d *Document, now time.Time) (add
 		}
 	}
 	there, err := one(ctx, in.tx, where+" ORDER BY num + 0", args...)
-	if errors.Is(err, ErrNotFound) {
-		if d.ID == "" {
-			if d.ID, err = in.newID(ctx, now); err != nil {
-				return false, err
-			}
+	switch {
+	case errors.Is(err, ErrNotFound):
+		if err = nil; d.ID == "" {
+			d.ID, err = in.newID(ctx, now)
 		}
-		return true, in.put(ctx, in.num+1, d, nil)
-	}
-	if err != nil {
-		return false, err
-	}
-	if d.ID != "" {
-		*d = there.Document
-		return false, nil
-	}
-	if there.Count += d.Count; there.Count < 0 {
-		there.Count = math.MaxInt
-	}
-	if d.Last.After(there.Last) {
-		there.Last = d.Last
+		if err == nil {
+			err = in.put(ctx, in.num+1, d, nil)
+		}
+		return true, err
+	case err == nil && d.ID == "":
+		there.Count += d.Count
+		if d.Last.After(there.Last) {
+			there.Last = d.Last
+		}
+		_, err = in.tx.ExecContext(ctx, "UPDATE documents SET count = ?, last = ? WHERE id = ?", there.Count, there.Last.UnixMicro(), there.ID)
 	}
 	*d = there.Document
-	_, err = in.tx.ExecContext(ctx, "UPDATE documents SET count = ?, last = ? WHERE id = ?", d.Count, d.Last.UnixMicro(), d.ID)
 	return false, err
 }
 

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"unicode"
 )
 
 // Mapping makes documents of one record of a file. Numbers in the record are
@@ -38,7 +39,7 @@ type Imported struct {
 // Records without a text are left out; if all are, that is ErrEmpty. Import
 // works in portions: after an error those that came before are stored.
 func (s *Store) Import(ctx context.Context, r io.Reader, m Mapping) (Imported, error) {
-	in := importer{store: s, mapping: m, said: map[[sha256.Size]byte]uint64{}, same: map[string]bool{}}
+	in := importer{store: s, mapping: m, said: map[[sha256.Size]byte]uint64{}}
 	if m == nil {
 		in.mapping = Exported("")
 	}
@@ -61,7 +62,6 @@ type importer struct {
 	pending     []Document
 	corrections []correction                 // in the order of the file
 	said        map[[sha256.Size]byte]uint64 // how often, of documents without an ID
-	same        map[string]bool              // documents that are in the memory as they are in the file
 	done        Imported
 }
 
@@ -101,25 +101,18 @@ func (in *importer) readAll(ctx context.Context, r io.Reader) error {
 }
 
 // byteOrderMark is what programs on Windows begin a file in UTF-8 with.
-const byteOrderMark = "\ufeff"
+const byteOrderMark = '\ufeff'
 
-// beginning skips a byte order mark and white space, and reports whether an array
+// beginning skips white space and byte order marks, and reports whether an array
 // follows. An error of the reader is left to who reads on.
 func beginning(r *bufio.Reader) (blanks int64, array bool) {
-	if head, err := r.Peek(len(byteOrderMark)); err == nil && string(head) == byteOrderMark {
-		n, _ := r.Discard(len(head)) // they are in the buffer
-		blanks += int64(n)
-	}
 	for {
-		b, err := r.ReadByte()
-		if err != nil {
-			return blanks, false
+		c, size, err := r.ReadRune()
+		if err != nil || c != byteOrderMark && !unicode.IsSpace(c) {
+			_ = r.UnreadRune() // nothing, or what was just read
+			return blanks, c == '['
 		}
-		if !slices.Contains([]byte(" \t\r\n"), b) {
-			_ = r.UnreadByte() // a byte was just read
-			return blanks, b == '['
-		}
-		blanks++
+		blanks += int64(size)
 	}
 }
 
@@ -141,10 +134,6 @@ func (in *importer) add(ctx context.Context, record map[string]any) error {
 		taken++
 		if d.ID == "" {
 			d.ID = in.name(d, timed)
-		}
-		if d.SupersededBy != "" {
-			in.corrections = append(in.corrections, correction{d.ID, d.SupersededBy})
-			d.SupersededBy = ""
 		}
 		in.pending = append(in.pending, d)
 	}
@@ -173,7 +162,8 @@ func (in *importer) name(d Document, timed bool) string {
 	return derivedID(sha256.Sum256(binary.LittleEndian.AppendUint64(same[:], in.said[same])))
 }
 
-// flush stores what is pending.
+// flush stores what is pending. What is in the memory otherwise than in the file is
+// not corrected: a file could hide it.
 func (in *importer) flush(ctx context.Context) error {
 	pending := in.pending
 	in.pending = nil
@@ -181,33 +171,34 @@ func (in *importer) flush(ctx context.Context) error {
 		return nil
 	}
 	read := slices.Clone(pending)
-	return in.store.insert(ctx, pending, in.store.now(), func(_ *sql.Tx, added []bool) error {
-		for i, d := range pending {
-			if added[i] {
-				in.done.Added++
-			} else {
-				in.done.Known++
-			}
-			if added[i] || bytes.Equal(read[i].hash(), d.hash()) && read[i].Time.Equal(d.Time) {
-				in.same[d.ID] = true
-			}
+	added, err := in.store.insert(ctx, pending, nil)
+	if err != nil {
+		return err
+	}
+	for i, d := range pending {
+		if added[i] {
+			in.done.Added++
+		} else {
+			in.done.Known++
 		}
-		return nil
-	})
+		switch by := read[i].SupersededBy; {
+		case by == "":
+		case added[i] || bytes.Equal(read[i].hash(), d.hash()) && read[i].Time.Equal(d.Time):
+			in.corrections = append(in.corrections, correction{d.ID, by})
+		default:
+			in.done.Kept++
+		}
+	}
+	return nil
 }
 
-// supersede repeats what corrected what, where both are there. What the memory
-// has otherwise than the file stays as it is: a file could hide it.
+// supersede repeats what corrected what, where both are there.
 func (in *importer) supersede(ctx context.Context) error {
 	if len(in.corrections) == 0 {
 		return nil
 	}
 	return in.store.update(ctx, func(tx *sql.Tx) error {
 		for _, c := range in.corrections {
-			if !in.same[c.old] {
-				in.done.Kept++
-				continue
-			}
 			old, err := byID(ctx, tx, c.old)
 			if err == nil && old.SupersededBy == "" {
 				err = supersede(ctx, tx, old, c.by)

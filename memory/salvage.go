@@ -214,7 +214,7 @@ func refill(ctx context.Context, db *sql.DB, all []kept) error {
 	if err != nil {
 		return err
 	}
-	defer in.close()
+	defer in.insert.Close()
 	nums := map[any]any{} // old to new
 	for i, d := range all {
 		nums[d.num] = int64(i + 1)
