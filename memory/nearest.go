@@ -37,30 +37,28 @@ type nearest struct {
 	vector   []float32
 }
 
-// nearest returns nil where there is nothing to compare, and up to which document all
-// have a vector. What goes wrong with vectors does not end a search, unless the file
-// is damaged.
-func (v *view) nearest(ctx context.Context, d *dense, vector []float32) (_ *nearest, through int64, err error) {
+// nearest returns nil where there is nothing to compare. What goes wrong with vectors
+// does not end a search, unless the file is damaged.
+func (v *view) nearest(ctx context.Context, d *dense, vector []float32) (*nearest, error) {
 	if d == nil {
-		return nil, 0, nil
+		return nil, nil
 	}
 	n := &nearest{view: v, vector: slices.Clone(vector)}
 	dimension := 0
-	err = v.tx.QueryRowContext(ctx, "SELECT num, dimension, through FROM embedders WHERE name = ?", d.embedder.Name()).
-		Scan(&n.embedder, &dimension, &through)
+	err := v.tx.QueryRowContext(ctx, "SELECT num, dimension FROM embedders WHERE name = ?", d.embedder.Name()).Scan(&n.embedder, &dimension)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return nil, 0, nil
+		return nil, nil
 	case err != nil:
-		return nil, 0, err
+		return nil, err
 	case len(vector) != dimension:
 		d.warn(fmt.Errorf("searched by words alone: %w: %d numbers for the question, %d for documents of %s",
 			ErrDimension, len(vector), dimension, d.embedder.Name()))
-		return nil, v.last, nil
+		return nil, nil
 	case !normalise(n.vector): // without a direction nothing is near
-		return nil, v.last, nil
+		return nil, nil
 	}
-	return n, through, nil
+	return n, nil
 }
 
 const collectionName = "memory"

@@ -84,8 +84,12 @@ func (s *Store) search(ctx context.Context, q Query) (hits []Hit, err error) {
 		q.Limit = 5
 	}
 	d, vector := s.prepare(ctx, q)
-	lacking := false // documents have no vector yet
-	find := func(tx *sql.Tx) error {
+	if d != nil && s.readOnly == nil {
+		if err := s.catchUp(ctx, d); err != nil && ctx.Err() == nil && !errors.Is(err, ErrDimension) { // which the search reports
+			d.warn(err)
+		}
+	}
+	err = s.read(ctx, func(tx *sql.Tx) error {
 		hits = nil
 		v, err := s.view(ctx, tx)
 		if err != nil {
@@ -95,11 +99,11 @@ func (s *Store) search(ctx context.Context, q Query) (hits []Hit, err error) {
 		if err != nil || !ok {
 			return err
 		}
-		near, through, err := v.nearest(ctx, d, vector)
+		near, err := v.nearest(ctx, d, vector)
 		if err != nil {
 			return err
 		}
-		if lacking = through < v.last; near != nil {
+		if near != nil {
 			query.Similarities = near.similarities
 		}
 		most := q.Limit + 10 // some of them say the same
@@ -114,14 +118,7 @@ func (s *Store) search(ctx context.Context, q Query) (hits []Hit, err error) {
 		}
 		hits, err = unrepeated(ctx, tx, v, found, q)
 		return err
-	}
-	err = s.read(ctx, find)
-	if err == nil && lacking && d != nil && s.readOnly == nil {
-		if err := s.catchUp(ctx, d); err != nil && ctx.Err() == nil {
-			d.warn(err)
-		}
-		err = s.read(ctx, find)
-	}
+	})
 	return hits, err
 }
 
