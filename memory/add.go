@@ -48,8 +48,7 @@ func (s *Store) add(ctx context.Context, documents []Document, then func(*sql.Tx
 // insert records documents that are fit to be stored, and does something with them
 // unless then is nil, all in one transaction. It returns which of them were not there.
 func (s *Store) insert(ctx context.Context, stored []Document, then func(*sql.Tx, []Document) error) (added []bool, err error) {
-	var last int64
-	size := 0
+	size, due := 0, false
 	err = s.update(ctx, func(tx *sql.Tx) error {
 		in, err := newInserter(ctx, tx)
 		if err != nil {
@@ -64,38 +63,51 @@ func (s *Store) insert(ctx context.Context, stored []Document, then func(*sql.Tx
 			}
 			added = append(added, isNew)
 		}
-		if last = in.num; then == nil {
+		due = in.due(ctx, size)
+		if then == nil {
 			return nil
 		}
 		return then(tx, stored)
 	})
-	if err == nil {
-		s.foldIfDue(ctx, last, size)
+	if err == nil && due {
+		s.fold(ctx)
 	}
 	return added, err
 }
 
 // inserter adds documents within one transaction.
 type inserter struct {
-	tx     *sql.Tx
-	insert *sql.Stmt
-	num    int64  // of the last document
-	lastID string // of the last document
+	tx      *sql.Tx
+	insert  *sql.Stmt
+	num     int64  // of the last document
+	lastID  string // of the last document
+	indexed int64  // up to this document
 }
 
 func newInserter(ctx context.Context, tx *sql.Tx) (*inserter, error) {
 	in := &inserter{tx: tx}
-	var indexed int64 // numbers in the index are not used again
 	err := tx.QueryRowContext(ctx, `SELECT coalesce((SELECT max(num) FROM documents), 0), coalesce((SELECT id FROM documents ORDER BY num DESC LIMIT 1), ''),
-		coalesce((SELECT max(last) FROM segments), 0)`).Scan(&in.num, &in.lastID, &indexed)
+		coalesce((SELECT max(last) FROM segments), 0)`).Scan(&in.num, &in.lastID, &in.indexed)
 	if err != nil {
 		return nil, err
 	}
-	in.num = max(in.num, indexed)
+	in.num = max(in.num, in.indexed) // numbers in the index are not used again
 	in.insert, err = tx.PrepareContext(ctx, `INSERT INTO documents
 		(num, id, hash, kind, role, speaker, session, project, source, tags, time, last, count, superseded_by, text)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
 	return in, err
+}
+
+// due tells whether the documents that wait for the index weigh enough to become a
+// segment. To weigh them each time would take longer than to record one.
+func (in *inserter) due(ctx context.Context, size int) bool {
+	waiting := in.num - in.indexed
+	due := waiting >= pendingLimit
+	if !due && (waiting%16 == 0 || size >= textWeight*64) {
+		err := in.tx.QueryRowContext(ctx, "SELECT "+weightOf+" >= ? FROM documents WHERE num > ?", pendingLimit, in.indexed).Scan(&due)
+		due = due || err != nil // what is damaged is found when they are read
+	}
+	return due
 }
 
 // record adds a document, or counts it if it is there.

@@ -68,28 +68,10 @@ func segments(ctx context.Context, tx *sql.Tx) (all []segment, err error) {
 	return all, err
 }
 
-// foldIfDue makes a segment when the documents that wait for it weigh enough.
-// The documents are recorded already. If this fails they wait for the next
-// time, and searches read them meanwhile. So do old outputs of tools, which are
-// shortened at the same time.
-func (s *Store) foldIfDue(ctx context.Context, last int64, size int) {
-	due := false
-	err := s.read(ctx, func(tx *sql.Tx) error {
-		var indexed, weight int64
-		if err := tx.QueryRowContext(ctx, "SELECT coalesce(max(last), 0) FROM segments").Scan(&indexed); err != nil {
-			return err
-		}
-		waiting := last - indexed
-		if due = waiting >= pendingLimit; due || waiting%16 != 0 && size < textWeight*64 {
-			return nil // to weigh them each time would take longer than to record one
-		}
-		err := tx.QueryRowContext(ctx, "SELECT "+weightOf+" FROM documents WHERE num > ?", indexed).Scan(&weight)
-		due = weight >= pendingLimit
-		return err
-	})
-	if err != nil || !due {
-		return
-	}
+// fold makes a segment of the documents that wait for it. They are recorded already: if
+// this fails they wait for the next time, and searches read them meanwhile. So do old
+// outputs of tools, which are shortened at the same time.
+func (s *Store) fold(ctx context.Context) {
 	_ = s.update(ctx, func(tx *sql.Tx) error { return fold(ctx, tx) })
 	_ = s.update(ctx, func(tx *sql.Tx) error { return s.shorten(ctx, tx) }) // what it cannot do must not undo the fold
 }
