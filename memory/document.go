@@ -2,7 +2,6 @@ package memory
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
@@ -121,8 +120,10 @@ func (d Document) clean(now time.Time) (Document, error) {
 	if d.Last.Before(d.Time) {
 		d.Last = d.Time
 	}
-	if err := cmp.Or(checkTime(d.Time), checkTime(d.Last)); err != nil {
-		return d, err
+	for _, t := range []time.Time{d.Time, d.Last} { // others could be stored, and not be written as text
+		if year := t.UTC().Year(); year < 1 || year > 9999 {
+			return d, fmt.Errorf("the time %d since 1970 is in the year %d; a memory is of the years 1 to 9999", t.Unix(), year)
+		}
 	}
 	d.Time, d.Last = instant(d.Time.UnixMicro()), instant(d.Last.UnixMicro())
 	d.Count = min(max(d.Count, 1), mostCounted)
@@ -303,14 +304,6 @@ func timeOf(record map[string]any, field string) (time.Time, error) {
 		return ParseTime(s, time.UTC)
 	}
 	return time.Time{}, nil
-}
-
-// checkTime refuses what could be stored and not be written as text.
-func checkTime(t time.Time) error {
-	if year := t.UTC().Year(); year < 1 || year > 9999 {
-		return fmt.Errorf("the time %d since 1970 is in the year %d; a memory is of the years 1 to 9999", t.Unix(), year)
-	}
-	return nil
 }
 
 // instant is a time as it is stored. A file may hold one that no document may

@@ -140,9 +140,8 @@ func (s *Store) Around(ctx context.Context, id string, n int) ([]Document, error
 		if err != nil {
 			return err
 		}
-		if middle.Session == "" || n <= 0 {
-			all = []row{middle}
-			return nil
+		if middle.Session == "" || n < 0 {
+			n = 0
 		}
 		all, err = rows(ctx, tx, `num IN (SELECT num FROM (SELECT num FROM documents WHERE session = ?1 AND project = ?2 AND num < ?3 ORDER BY num DESC LIMIT ?4) AS before
 			UNION ALL SELECT num FROM (SELECT num FROM documents WHERE session = ?1 AND project = ?2 AND num >= ?3 ORDER BY num LIMIT ?4 + 1) AS rest) ORDER BY num`,

@@ -187,8 +187,8 @@ func (c *candidate) newer(other *candidate) int {
 func newestFirst(all []candidate) {
 	for i := range all {
 		newest := i
-		for j := range all {
-			if j > i && all[i].version(&all[j]) && all[j].newer(&all[newest]) > 0 {
+		for j := i + 1; j < len(all); j++ {
+			if all[i].version(&all[j]) && all[j].newer(&all[newest]) > 0 {
 				newest = j
 			}
 		}

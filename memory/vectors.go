@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -117,9 +116,8 @@ func (s *Store) DropVectors(ctx context.Context, embedders ...string) error {
 	if len(embedders) == 0 {
 		return nil
 	}
-	names, _ := json.Marshal(embedders) // strings never fail
 	return s.update(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "DELETE FROM embedders WHERE name IN (SELECT value FROM json_each(?))", string(names))
+		_, err := tx.ExecContext(ctx, "DELETE FROM embedders WHERE name IN (SELECT value FROM json_each(?))", jsonList(embedders))
 		return cmp.Or(err, changed(ctx, tx))
 	})
 }
