@@ -45,22 +45,26 @@ func (s *Store) Edit(ctx context.Context, id, text string) (Document, error) {
 	return d, nil
 }
 
-// How much is left of what a tool printed long ago, and how many outputs are
-// shortened at a time.
+// How much is left of what a tool printed long ago, how many outputs are shortened at a
+// time, and after what time a store looks for more: that reads all documents.
 const (
-	longRemains = 300
-	mostAtOnce  = 1000
-	gap         = "…"
+	longRemains  = 300
+	mostAtOnce   = 1000
+	shortenAfter = time.Hour
+	gap          = "…"
 )
 
 // shorten cuts what tools printed long ago to the call and the lines that share
 // most words with what was asked and answered around it.
 func (s *Store) shorten(ctx context.Context, tx *sql.Tx) error {
-	if s.whole <= 0 {
+	if s.whole <= 0 || s.now().Sub(s.shortened) < shortenAfter {
 		return nil
 	}
 	old, err := rows(ctx, tx, "kind = ? AND time < ? AND octet_length(text) > ? ORDER BY num LIMIT ?",
 		Tool, s.now().Add(-s.whole).UnixMicro(), longRemains, mostAtOnce)
+	if err == nil && len(old) < mostAtOnce {
+		s.shortened = s.now()
+	}
 	if err != nil || len(old) == 0 {
 		return err
 	}

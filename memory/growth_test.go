@@ -130,6 +130,25 @@ func TestShortenEnds(t *testing.T) {
 	healthy(t, s)
 }
 
+// TestShortenHourly: to look for old outputs reads all documents, so it is not done with
+// each fold.
+func TestShortenHourly(t *testing.T) {
+	now := day
+	s, err := memory.Open(t.Context(), filepath.Join(t.TempDir(), "memory.db"), memory.Options{ToolsWhole: time.Minute, Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	d := add(t, s, memory.Document{Kind: memory.Tool, Text: strings.Repeat("heron\n", 100)})[0]
+	for i, whole := range []bool{true, true, false} { // when it is young; soon after; an hour later
+		now = day.Add([]time.Duration{0, 2 * time.Minute, time.Hour}[i])
+		fold(t, s)
+		if got, err := s.Get(t.Context(), d.ID); err != nil || (got.Text == d.Text) != whole {
+			t.Errorf("%v later: whole is %v, %v", now.Sub(day), !whole, err)
+		}
+	}
+}
+
 // TestFoldWithoutShortening: documents go into the index also where what tools
 // printed cannot be shortened.
 func TestFoldWithoutShortening(t *testing.T) {

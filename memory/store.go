@@ -59,6 +59,7 @@ type Store struct {
 	now       func() time.Time
 	wait      time.Duration
 	whole     time.Duration
+	shortened time.Time // when outputs of tools were; for the writer
 	embedWait time.Duration
 	lock      *flock.Flock  // shared: whoever replaces the file waits for all
 	write     chan struct{} // the writer of this process, so that waiting costs nothing
