@@ -114,11 +114,8 @@ func index(ctx context.Context, tx *sql.Tx, first, last int64) error {
 func merged(all []segment) (from int) {
 	from = len(all) - 1
 	for _, limit := range []int64{middle, full} {
-		start, sum := from, int64(0)
-		for _, g := range all[from:] {
-			sum += g.weight
-		}
-		for start > 0 && all[start-1].weight < limit {
+		start, sum := len(all), int64(0)
+		for start > from || start > 0 && all[start-1].weight < limit {
 			start--
 			sum += all[start].weight
 		}
@@ -131,15 +128,11 @@ func merged(all []segment) (from int) {
 
 // renew drops an index that another version of the analysis made.
 func renew(ctx context.Context, tx *sql.Tx) (dropped bool, err error) {
-	result, err := tx.ExecContext(ctx, "UPDATE state SET analyser = ? WHERE analyser != ?", analyser, analyser)
-	if err != nil {
-		return false, err
+	old, err := column[int](ctx, tx, "UPDATE state SET analyser = ?1 WHERE analyser != ?1 RETURNING changes", analyser)
+	if err == nil && len(old) > 0 {
+		_, err = tx.ExecContext(ctx, "DELETE FROM segments")
 	}
-	if n, err := result.RowsAffected(); err != nil || n == 0 {
-		return false, err
-	}
-	_, err = tx.ExecContext(ctx, "DELETE FROM segments")
-	return true, err
+	return len(old) > 0, err
 }
 
 // rebuild makes the segments again that hold one of the documents, which are
