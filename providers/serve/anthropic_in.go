@@ -15,7 +15,7 @@ import (
 // messagesRequest is one of Anthropic's Messages.
 type messagesRequest struct {
 	Model     string          `json:"model"`
-	MaxTokens *int            `json:"max_tokens"`
+	MaxTokens *whole          `json:"max_tokens"`
 	System    json.RawMessage `json:"system"`
 	Messages  []struct {
 		Role    string          `json:"role"`
@@ -127,7 +127,7 @@ func (in *messagesRequest) normalise() (*request, error) {
 	case in.MaxTokens != nil && *in.MaxTokens < 1:
 		return nil, invalid("max_tokens", "it must be at least 1")
 	case in.MaxTokens != nil:
-		q.MaxTokens = *in.MaxTokens
+		q.MaxTokens = int(*in.MaxTokens)
 	}
 	q.Temperature, q.Stop = in.Temperature, slices.DeleteFunc(slices.Clone(in.StopSequences), func(s string) bool { return s == "" })
 	if in.Thinking.Type == "disabled" {
@@ -206,8 +206,11 @@ func (q *request) addBlocks(where, role string, raw json.RawMessage) error {
 	for i, b := range blocks {
 		at := fmt.Sprintf("%s.content.%d", where, i)
 		switch {
-		case b.Type == "thinking", b.Type == "redacted_thinking", b.ranElsewhere(): // left out of the next prompt
+		case slices.Contains(thoughtTypes, b.Type), b.ranElsewhere(): // left out of the next prompt
 		case b.Type == "tool_use" && role == "assistant":
+			if err := named(at, b.Name); err != nil {
+				return err
+			}
 			m.Calls = append(m.Calls, calling.Call{ID: b.ID, Name: b.Name, Args: b.Input})
 		case b.Type == "tool_result":
 			text, images, err := blockText(at+".content", b.Content, "")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +31,10 @@ func (h *Handler) list(ctx context.Context) ([]providers.ModelInfo, error) {
 // textTypes are the parts of contents that are text, in the APIs of OpenAI.
 var textTypes = []string{"text", "input_text", "output_text", "summary_text", "reasoning_text", "refusal"}
 
+// thoughtTypes are the parts that are thoughts, as clients of several APIs keep them. They are
+// left out of the next prompt.
+var thoughtTypes = []string{"thinking", "redacted_thinking", "reasoning"}
+
 // content is the text and the pictures of a content that is a string, null or a list of
 // parts.
 func content(where string, raw json.RawMessage) (text string, images []providers.Image, err error) {
@@ -54,6 +59,7 @@ func content(where string, raw json.RawMessage) (text string, images []providers
 		switch {
 		case slices.Contains(textTypes, p.Type):
 			texts = append(texts, p.Text+p.Refusal)
+		case slices.Contains(thoughtTypes, p.Type):
 		case (p.Type == "image_url" || p.Type == "input_image") && p.Image != "":
 			if images, err = addImage(images, at, calling.DataURL, string(p.Image)); err != nil {
 				return "", nil, err
@@ -104,6 +110,27 @@ func (a *arguments) UnmarshalJSON(b []byte) error {
 		return nil
 	}
 	return json.Unmarshal(b, (*string)(a))
+}
+
+// whole is an integer that programs whose language has one type of numbers write as 50.0.
+type whole int
+
+// UnmarshalJSON reads either.
+func (w *whole) UnmarshalJSON(b []byte) error {
+	err := json.Unmarshal(b, (*int)(w))
+	var f float64
+	if err != nil && json.Unmarshal(b, &f) == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+		*w, err = whole(f), nil
+	}
+	return err
+}
+
+// named refuses a call of the history that names no tool.
+func named(where, name string) error {
+	if strings.TrimSpace(name) == "" {
+		return invalid(where, "it is a call without the name of a tool")
+	}
+	return nil
 }
 
 // onlyShown refuses pictures of who has none to show.

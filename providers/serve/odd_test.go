@@ -44,7 +44,9 @@ func TestOddRequests(t *testing.T) {
 		"calls at once, Responses": {1, object{"input": []any{user, object{"type": "function_call", "call_id": "c", "name": "get_weather", "arguments": `{"city":"Bern"}`}, object{"type": "function_call", "call_id": "d", "name": "get_weather", "arguments": `{"city":"Rome"}`},
 			object{"type": "function_call_output", "call_id": "d", "output": "rainy"}, object{"type": "function_call_output", "call_id": "c", "output": "sunny"}}},
 			shown + "\n</tool_code>\nuser: <observation>\n[get_weather] Success:\nsunny\n</observation>\nassistant: <tool_code>\n<name>get_weather</name>\n<parameters>{\"city\":\"Rome\"}</parameters>\n</tool_code>\nuser: <observation>\n[get_weather] Success:\nrainy"},
-		"an effort of null": {1, object{"instructions": "Be brief.", "reasoning": object{"effort": nil}}, "Be brief."},
+		"a function's result without its call":   {0, object{"messages": []any{user, object{"role": "function", "name": "get_weather", "content": "sunny"}}}, "[get_weather] Success:\nsunny"},
+		"thoughts among parts, Chat Completions": {0, object{"messages": []any{user, block("assistant", object{"type": "thinking", "thinking": "secret"}, object{"type": "reasoning", "text": "secret"}, object{"type": "text", "text": "It is so."})}}, "assistant: It is so."},
+		"an effort of null":                      {1, object{"instructions": "Be brief.", "reasoning": object{"effort": nil}}, "Be brief."},
 	} {
 		api := surfaces[tt.api]
 		resp, body := post(t, s, api.path, api.request(false, "x", tt.more))

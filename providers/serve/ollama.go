@@ -29,8 +29,8 @@ type ollamaRequest struct {
 	TopProbs int             `json:"top_logprobs"`
 	Options  struct {
 		Temperature *float64        `json:"temperature"`
-		Seed        *int            `json:"seed"`
-		NumPredict  int             `json:"num_predict"`
+		Seed        *whole          `json:"seed"`
+		NumPredict  whole           `json:"num_predict"`
 		Stop        json.RawMessage `json:"stop"`
 	} `json:"options"`
 
@@ -116,7 +116,7 @@ func (in *ollamaRequest) normalise(generate bool) (*request, error) {
 	case generate && len(in.Context) > 0:
 		return nil, unsupported("context", "it is not supported: send the conversation to /api/chat")
 	}
-	q.Temperature, q.Seed, q.MaxTokens = in.Options.Temperature, in.Options.Seed, max(0, in.Options.NumPredict)
+	q.Temperature, q.Seed, q.MaxTokens = in.Options.Temperature, (*int)(in.Options.Seed), int(max(0, in.Options.NumPredict))
 	if string(in.Think) == "false" {
 		q.Think = providers.ThinkOff
 	}
@@ -142,6 +142,9 @@ func (in *ollamaRequest) normalise(generate bool) (*request, error) {
 			for j, c := range m.ToolCalls {
 				if c.ID == "" {
 					c.ID = fmt.Sprintf("call_%d_%d", i, j)
+				}
+				if err := named(fmt.Sprintf("messages[%d].tool_calls[%d]", i, j), c.Function.Name); err != nil {
+					return nil, err
 				}
 				call := calling.Call{ID: c.ID, Name: c.Function.Name, Args: c.Function.Arguments}
 				out.Calls, open = append(out.Calls, call), append(open, call)

@@ -20,12 +20,12 @@ type chatRequest struct {
 	Functions  []chatFunction  `json:"functions"` // before there were tools
 	Function   json.RawMessage `json:"function_call"`
 
-	MaxTokens           *int            `json:"max_tokens"`
-	MaxCompletionTokens *int            `json:"max_completion_tokens"`
+	MaxTokens           *whole          `json:"max_tokens"`
+	MaxCompletionTokens *whole          `json:"max_completion_tokens"`
 	Temperature         *float64        `json:"temperature"`
-	Seed                *int            `json:"seed"`
+	Seed                *whole          `json:"seed"`
 	Stop                json.RawMessage `json:"stop"`
-	N                   *int            `json:"n"`
+	N                   *whole          `json:"n"`
 	Logprobs            bool            `json:"logprobs"`
 	TopLogprobs         int             `json:"top_logprobs"`
 	Modalities          []string        `json:"modalities"`
@@ -99,7 +99,7 @@ func (h *Handler) chat(x *exchange) {
 
 // normalise reads a request. custom are the tools whose input is free text.
 func (in *chatRequest) normalise() (q *request, custom map[string]bool, err error) {
-	for name, n := range map[string]*int{"max_tokens": in.MaxTokens, "max_completion_tokens": in.MaxCompletionTokens, "n": in.N} {
+	for name, n := range map[string]*whole{"max_tokens": in.MaxTokens, "max_completion_tokens": in.MaxCompletionTokens, "n": in.N} {
 		if n != nil && *n < 1 {
 			return nil, nil, invalid(name, "it must be at least 1")
 		}
@@ -135,9 +135,9 @@ func (in *chatRequest) normalise() (q *request, custom map[string]bool, err erro
 		}
 	}
 	q = &request{model: in.Model, stream: in.Stream}
-	q.Temperature, q.Seed, q.Think = in.Temperature, in.Seed, thinking(in.ReasoningEffort)
+	q.Temperature, q.Seed, q.Think = in.Temperature, (*int)(in.Seed), thinking(in.ReasoningEffort)
 	if limit != nil {
-		q.MaxTokens = *limit
+		q.MaxTokens = int(*limit)
 	}
 	for i, m := range in.Messages {
 		message, err := m.normalise(fmt.Sprintf("messages[%d]", i))
@@ -192,20 +192,26 @@ func (m *chatMessage) normalise(where string) (calling.Message, error) {
 		out.Role = providers.User
 	case "assistant":
 		out.Role = providers.Assistant
-		for _, c := range m.ToolCalls {
+		for i, c := range m.ToolCalls {
 			call := calling.Call{ID: c.ID, Name: c.Function.Name, Args: json.RawMessage(c.Function.Arguments)}
 			if c.Custom != nil {
 				call.Name, call.Args = c.Custom.Name, encode(freeInput{c.Custom.Input})
 			}
+			if err := named(fmt.Sprintf("%s.tool_calls[%d]", where, i), call.Name); err != nil {
+				return out, err
+			}
 			out.Calls = append(out.Calls, call)
 		}
 		if m.Function != nil {
+			if err := named(where+".function_call", m.Function.Name); err != nil {
+				return out, err
+			}
 			out.Calls = append(out.Calls, calling.Call{ID: m.Function.Name, Name: m.Function.Name, Args: json.RawMessage(m.Function.Arguments)})
 		}
 	case "tool":
 		out.Role, out.CallID = calling.Result, m.ToolCallID
 	case "function":
-		out.Role, out.CallID = calling.Result, m.Name
+		out.Role, out.CallID, out.Tool = calling.Result, m.Name, m.Name
 	default:
 		return out, invalid(where+".role", "unknown role %q", m.Role)
 	}

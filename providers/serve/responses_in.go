@@ -18,7 +18,7 @@ type responsesRequest struct {
 	Tools        json.RawMessage `json:"tools"`
 	ToolChoice   json.RawMessage `json:"tool_choice"`
 	Parallel     *bool           `json:"parallel_tool_calls"`
-	MaxOutput    *int            `json:"max_output_tokens"`
+	MaxOutput    *whole          `json:"max_output_tokens"`
 	Temperature  *float64        `json:"temperature"`
 	TopP         *float64        `json:"top_p"`
 	Metadata     json.RawMessage `json:"metadata"`
@@ -106,7 +106,7 @@ func (in *responsesRequest) normalise(find func(id string) (item, bool)) (*reque
 	r := &reading{q: &request{model: in.Model, stream: in.Stream}, tools: map[string]wireTool{}, find: find}
 	r.q.Temperature, r.q.Think = in.Temperature, thinking(effort)
 	if in.MaxOutput != nil {
-		r.q.MaxTokens = *in.MaxOutput
+		r.q.MaxTokens = int(*in.MaxOutput)
 	}
 	if in.Instructions != "" {
 		r.q.Messages = append(r.q.Messages, calling.Message{Role: providers.System, Text: in.Instructions})
@@ -237,12 +237,15 @@ func (r *reading) addItem(where string, it item) error {
 		default:
 			return invalid(where+".role", "unknown role %q", it.Role)
 		}
-	case "function_call":
-		m := r.assistant(true)
-		m.Calls = append(m.Calls, calling.Call{ID: it.CallID, Name: fullName(it.Namespace, it.Name), Args: json.RawMessage(it.Arguments)})
-	case "custom_tool_call":
-		m := r.assistant(true)
-		m.Calls = append(m.Calls, calling.Call{ID: it.CallID, Name: fullName(it.Namespace, it.Name), Args: encode(freeInput{it.Input})})
+	case "function_call", "custom_tool_call":
+		if err := named(where, it.Name); err != nil {
+			return err
+		}
+		m, args := r.assistant(true), json.RawMessage(it.Arguments)
+		if it.Type == "custom_tool_call" {
+			args = encode(freeInput{it.Input})
+		}
+		m.Calls = append(m.Calls, calling.Call{ID: it.CallID, Name: fullName(it.Namespace, it.Name), Args: args})
 	case "function_call_output", "custom_tool_call_output":
 		text, images, err := content(where+".output", it.Output)
 		if err != nil {

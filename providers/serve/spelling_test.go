@@ -1,0 +1,68 @@
+package serve_test
+
+import (
+	"context"
+	"iter"
+	"strings"
+	"testing"
+
+	"mylm/providers"
+	"mylm/providers/serve"
+)
+
+// last remembers the last request.
+type last struct {
+	fake
+	request providers.Request
+}
+
+func (l *last) Generate(ctx context.Context, r providers.Request) iter.Seq2[providers.Chunk, error] {
+	l.request = r
+	return l.fake.Generate(ctx, r)
+}
+
+// Programs whose language has one type of numbers write integers as 50.0, which JSON and Ollama
+// do not tell apart from 50.
+func TestIntegersAsFloats(t *testing.T) {
+	for i, more := range []string{`"max_tokens":50.0,"n":1.0,"seed":7.0`, `"max_output_tokens":5e1`, `"max_tokens":50.0`, `"options":{"num_predict":50.0,"seed":7.0,"num_ctx":4096.0}`} {
+		api := surfaces[i]
+		m := &last{fake: fake{reply: says("Hello.").reply}}
+		s := start(t, m, serve.Options{})
+		body := quote(api.request(false, "x", nil))
+		resp, text := post(t, s, api.path, strings.Replace(strings.Replace(body, `"max_tokens":1000,`, "", 1), "{", "{"+more+",", 1))
+		if r := m.request; resp.StatusCode != 200 || r.MaxTokens != 50 || r.Seed != nil && *r.Seed != 7 || r.Seed == nil && strings.Contains(more, "seed") {
+			t.Errorf("%s: %d %+v %s", api.name, resp.StatusCode, r, text)
+		}
+	}
+	s := start(t, says("Hello."), serve.Options{})
+	for i, tt := range []struct{ more, name string }{{`"max_tokens":50.5`, "max_tokens"}, {`"max_output_tokens":"50"`, "max_output_tokens"}, {`"max_tokens":1e300`, "max_tokens"}, {`"options":{"num_predict":0.5}`, "options.num_predict"}} {
+		api := surfaces[i]
+		body := strings.Replace(quote(api.request(false, "x", nil)), `"max_tokens":1000,`, "", 1)
+		if resp, text := post(t, s, api.path, strings.Replace(body, "{", "{"+tt.more+",", 1)); resp.StatusCode != 400 || !strings.Contains(text, tt.name+": it is a JSON ") {
+			t.Errorf("%s: %d %s", api.name, resp.StatusCode, text)
+		}
+	}
+}
+
+// A call of the history names its tool.
+func TestCallsHaveNames(t *testing.T) {
+	s := start(t, says("Hello."), serve.Options{})
+	user := object{"role": "user", "content": "x"}
+	for _, tt := range []struct {
+		api  int
+		more object
+		at   string
+	}{
+		{0, object{"messages": []any{user, object{"role": "assistant", "tool_calls": []any{object{}}}}}, "messages[1].tool_calls[0]: "},
+		{0, object{"messages": []any{user, object{"role": "assistant", "function_call": object{"arguments": "{}"}}}}, "messages[1].function_call: "},
+		{1, object{"input": []any{user, object{"type": "function_call", "call_id": "c", "arguments": "{}"}}}, "input[1]: "},
+		{1, object{"input": []any{user, object{"type": "custom_tool_call", "call_id": "c", "input": ""}}}, "input[1]: "},
+		{2, object{"messages": []any{user, object{"role": "assistant", "content": []any{object{"type": "tool_use", "id": "c", "input": object{}}}}}}, "messages.1.content.0: "},
+		{3, object{"messages": []any{user, object{"role": "assistant", "tool_calls": []any{object{"function": object{"arguments": object{}}}}}}}, "messages[1].tool_calls[0]: "},
+	} {
+		api := surfaces[tt.api]
+		if resp, body := post(t, s, api.path, api.request(false, "x", tt.more)); resp.StatusCode != 400 || !strings.Contains(body, tt.at+"it is a call without the name of a tool") {
+			t.Errorf("%s: %d %s", api.name, resp.StatusCode, body)
+		}
+	}
+}
