@@ -49,7 +49,7 @@ func ParseSchema(text []byte) (*jsonschema.Schema, error) {
 	if _, err := s.CloneSchemas().Resolve(nil); err != nil {
 		return nil, err
 	}
-	return s, nil
+	return nullable(s), nil
 }
 
 // Bounds of a schema. The model has to read it, and a check looks at up to

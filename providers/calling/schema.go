@@ -134,7 +134,7 @@ func (s *toolset) fit(name string, args json.RawMessage) (json.RawMessage, error
 func parseLenient(raw json.RawMessage) *jsonschema.Schema {
 	s := &jsonschema.Schema{}
 	if json.Unmarshal(raw, s) == nil {
-		return s
+		return nullable(s)
 	}
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(raw, &fields) != nil {
@@ -166,21 +166,43 @@ func parseLenient(raw json.RawMessage) *jsonschema.Schema {
 
 // opened lets objects have what their schema does not declare, unless it forbids that.
 func opened(s *jsonschema.Schema) *jsonschema.Schema {
+	each(s, func(s *jsonschema.Schema) {
+		if len(s.Properties) > 0 && s.AdditionalProperties == nil && s.UnevaluatedProperties == nil {
+			s.AdditionalProperties = &jsonschema.Schema{}
+		}
+	})
+	return s
+}
+
+// nullable reads nullable, as OpenAPI 3.0 and programs that have their schemas from there
+// write that a value may be null.
+func nullable(s *jsonschema.Schema) *jsonschema.Schema {
+	each(s, func(s *jsonschema.Schema) {
+		if s.Extra["nullable"] != true || s.Type == "" {
+			return
+		}
+		s.Type, s.Types = "", []string{s.Type, "null"}
+		if len(s.Enum) > 0 && !slices.Contains(s.Enum, nil) {
+			s.Enum = append(s.Enum, nil)
+		}
+	})
+	return s
+}
+
+// each visits a schema and those in it.
+func each(s *jsonschema.Schema, visit func(*jsonschema.Schema)) {
 	if s == nil {
-		return nil
+		return
 	}
-	if len(s.Properties) > 0 && s.AdditionalProperties == nil && s.UnevaluatedProperties == nil {
-		s.AdditionalProperties = &jsonschema.Schema{}
-	}
+	visit(s)
 	for _, below := range []map[string]*jsonschema.Schema{s.Properties, s.Defs, s.Definitions, s.PatternProperties} {
 		for _, sub := range below {
-			opened(sub)
+			each(sub, visit)
 		}
 	}
-	for _, list := range [][]*jsonschema.Schema{s.AllOf, s.AnyOf, s.OneOf, s.PrefixItems, {s.Items}} {
+	for _, list := range [][]*jsonschema.Schema{s.AllOf, s.AnyOf, s.OneOf, s.PrefixItems, {s.Items, s.AdditionalProperties}} {
 		for _, sub := range list {
-			opened(sub)
+			each(sub, visit)
 		}
 	}
-	return s
 }

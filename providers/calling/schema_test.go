@@ -32,6 +32,33 @@ func TestWholeSchema(t *testing.T) {
 	}
 }
 
+// A value may be null where its schema says so in the way of OpenAPI.
+func TestNullable(t *testing.T) {
+	const schema = `{"type":"object","properties":{"a":{"type":"string","nullable":true},"b":{"type":"string","enum":["x"],"nullable":true},"c":{"type":"array","items":{"type":"integer","nullable":true}},"d":{"type":"string","nullable":false}},"required":["a"],"additionalProperties":false}`
+	const good, bad = `{"a":null,"b":null,"c":[1,null]}`, `{"a":null,"d":null}`
+	format, err := calling.NewFormat([]byte(schema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(q calling.Request, reply string) told {
+		q.Messages = []calling.Message{user("x")}
+		return generate(t.Context(), &calling.Model{Model: &fake{replies: []string{reply}}}, q)
+	}
+	tools := calling.Request{Tools: []calling.Tool{{Name: "f", Schema: json.RawMessage(schema)}}}
+	if got := ask(tools, called("f", good)); got.calls != "f"+good {
+		t.Errorf("%v: %v", got, got.err)
+	}
+	if got := ask(calling.Request{Format: format}, good); got.text != good {
+		t.Errorf("%v: %v", got, got.err)
+	}
+	if got := ask(tools, called("f", bad)); got.err == nil {
+		t.Errorf("%v", got)
+	}
+	if got := ask(calling.Request{Format: format}, bad); got.err == nil {
+		t.Errorf("%v", got)
+	}
+}
+
 // adapted is a model at a server that refuses things one by one, and writes what cannot be
 // used.
 type adapted struct {
