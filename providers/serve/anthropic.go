@@ -126,7 +126,7 @@ func (w *messagesWriter) event(e calling.Event) {
 		w.delta(map[string]any{"type": "thinking_delta", "thinking": e.Thought})
 	case e.Call != nil:
 		w.openBlock("tool_use", map[string]any{"id": e.Call.ID, "name": e.Call.Name, "input": map[string]any{}, "caller": direct})
-		for _, piece := range pieces(string(e.Call.Args)) {
+		for _, piece := range pieces(string(e.Call.Args), pieceBytes) {
 			w.delta(map[string]any{"type": "input_json_delta", "partial_json": piece})
 		}
 	}

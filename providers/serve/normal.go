@@ -324,13 +324,18 @@ func cached(u providers.Usage) int {
 }
 
 // pieceBytes is how much of a call's arguments is sent at once: as the models of the APIs
-// send them, so that clients that show them have something to show.
-const pieceBytes = 256
+// send them, so that clients that show them have something to show. Chat Completions sends whole
+// calls, as Ollama and Mistral do: clients of the latter want the name in each chunk. Only more
+// than lineBytes, which are twice as many in a string, might be too much for a reader of lines.
+const (
+	pieceBytes = 256
+	lineBytes  = 24 << 10
+)
 
-// pieces cuts a text, never inside a character.
-func pieces(s string) (all []string) {
-	for len(s) > pieceBytes {
-		n := pieceBytes
+// pieces cuts a text in pieces of about size bytes, never inside a character.
+func pieces(s string, size int) (all []string) {
+	for len(s) > size {
+		n := size
 		for n < len(s) && s[n]&0xC0 == 0x80 {
 			n++
 		}

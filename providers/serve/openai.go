@@ -218,6 +218,9 @@ func (m *chatMessage) normalise(where string) (calling.Message, error) {
 	return out, nil
 }
 
+// fingerprint is what OpenAI calls the configuration of its servers; some clients want one.
+const fingerprint = "fp_mylm"
+
 // chatWriter writes a reply of Chat Completions.
 type chatWriter struct {
 	x       *exchange
@@ -234,7 +237,7 @@ type chatWriter struct {
 func (w *chatWriter) kind() string { return "text/event-stream; charset=utf-8" }
 
 func (w *chatWriter) begin() {
-	w.head = encode(map[string]any{"id": w.id, "object": "chat.completion.chunk", "created": w.created, "model": w.model})
+	w.head = encode(map[string]any{"id": w.id, "object": "chat.completion.chunk", "created": w.created, "model": w.model, "system_fingerprint": fingerprint})
 	w.head = append([]byte("data: "), w.head[:len(w.head)-1]...)
 	w.delta([]byte(`{"role":"assistant","content":""}`), "null")
 }
@@ -272,17 +275,13 @@ func (w *chatWriter) event(e calling.Event) {
 		w.delta(encode(map[string]any{"tool_calls": []any{call}}), "null")
 		w.calls++
 	case e.Call != nil:
-		part := func(id, kind, name, args string) {
-			function := map[string]any{"arguments": args}
+		for i, piece := range pieces(string(e.Call.Args), lineBytes) {
+			function := map[string]any{"arguments": piece}
 			call := map[string]any{"index": w.calls, "function": function}
-			if id != "" {
-				call["id"], call["type"], function["name"] = id, kind, name
+			if i == 0 {
+				call["id"], call["type"], function["name"] = e.Call.ID, "function", e.Call.Name
 			}
 			w.delta(encode(map[string]any{"tool_calls": []any{call}}), "null")
-		}
-		part(e.Call.ID, "function", e.Call.Name, "")
-		for _, piece := range pieces(string(e.Call.Args)) {
-			part("", "", "", piece)
 		}
 		w.calls++
 	}
@@ -354,7 +353,7 @@ func (w *chatWriter) whole(blocks []block, e calling.End) any {
 		message["content"] = nil
 	}
 	return map[string]any{
-		"id": w.id, "object": "chat.completion", "created": w.created, "model": w.model,
+		"id": w.id, "object": "chat.completion", "created": w.created, "model": w.model, "system_fingerprint": fingerprint,
 		"choices": []any{map[string]any{"index": 0, "message": message, "logprobs": nil, "finish_reason": w.finish(e.Stop)}},
 		"usage":   chatUsage(e),
 	}

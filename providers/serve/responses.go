@@ -199,7 +199,7 @@ func (w *responsesWriter) call(c *calling.Call) {
 		return v
 	}
 	w.added(it("in_progress", ""))
-	for _, piece := range pieces(value) {
+	for _, piece := range pieces(value, pieceBytes) {
 		w.send(event+".delta", w.at("", map[string]any{"delta": piece}))
 	}
 	ended := w.at("", map[string]any{field: value})

@@ -2,10 +2,12 @@ package serve_test
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 	"strings"
 	"testing"
 
+	"mylm/protocol"
 	"mylm/providers"
 	"mylm/providers/serve"
 )
@@ -41,6 +43,33 @@ func TestIntegersAsFloats(t *testing.T) {
 		if resp, text := post(t, s, api.path, strings.Replace(body, "{", "{"+tt.more+",", 1)); resp.StatusCode != 400 || !strings.Contains(text, tt.name+": it is a JSON ") {
 			t.Errorf("%s: %d %s", api.name, resp.StatusCode, text)
 		}
+	}
+}
+
+// A call is one chunk of a stream, as Ollama and Mistral write it: Mistral's client wants the name in
+// each. A line stays below the 64 KB that some readers of lines take.
+func TestCallIsOneChunk(t *testing.T) {
+	for _, n := range []int{1, 10_000, 40_000} {
+		city := strings.Repeat("\"\\", n/2) + "x"
+		args := quote(object{"city": city})
+		s := start(t, says(protocol.EncodeCall("get_weather", json.RawMessage(strings.TrimSpace(args)))), serve.Options{})
+		_, body := post(t, s, surfaces[0].path, surfaces[0].request(true, "x", nil))
+		chunks := 0
+		for line := range strings.Lines(body) {
+			if chunks += strings.Count(line, `"tool_calls":[`); len(line) >= 64<<10 {
+				t.Errorf("%d: a line has %d bytes", n, len(line))
+			}
+		}
+		if got := surfaces[0].streamed(t, body); (chunks == 1) != (n < 40_000) || got.calls != "get_weather"+strings.TrimSpace(args) {
+			t.Errorf("%d: %d chunks, %.100q", n, chunks, got.calls)
+		}
+		if n == 1 && !strings.Contains(body, `"system_fingerprint":"fp_`) {
+			t.Errorf("%s", body)
+		}
+	}
+	resp, body := post(t, start(t, says("Hello."), serve.Options{}), surfaces[0].path, surfaces[0].request(false, "x", nil))
+	if !strings.Contains(body, `"system_fingerprint":"fp_`) { // OpenRouter's client wants one
+		t.Errorf("%d %s", resp.StatusCode, body)
 	}
 }
 
