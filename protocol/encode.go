@@ -147,7 +147,11 @@ func replaceTokens(s string, with func(first byte) string) string {
 
 // bracketed reports whether s begins with a token in brackets.
 func bracketed(s string) bool {
-	return (s[0] == '[' || s[0] == ']') && bracketToken().MatchString(s[:min(len(s), maxGuarded)])
+	if len(s) < 2 || s[0] != '[' && s[0] != ']' {
+		return false
+	}
+	letter := 'a' <= s[1]|0x20 && s[1]|0x20 <= 'z' // what is between brackets in JSON begins otherwise
+	return (s[0] == '[' && (letter || s[1] == '/' || s[1] == '|') || s[0] == ']' && (s[1] == '~' || s[1] == '<')) && bracketToken().MatchString(s[:min(len(s), maxGuarded)])
 }
 
 // bracketToken is a control token in brackets, of Mistral's templates, EXAONE's or MiniMax's

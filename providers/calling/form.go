@@ -161,6 +161,7 @@ func describe(def Definition, asJSON, asSignature bool) (t prompts.Tool, err err
 	if err != nil {
 		return t, err
 	}
+	schema, def.Description = protocol.EscapeTokens(schema), protocol.NeutraliseTokens(def.Description)
 	t.Name, t.Description, t.Parameters = markup.Replace(def.Name), markup.Replace(def.Description), markup.Replace(string(schema))
 	if asJSON {
 		t.JSON = `{"type": "function", "function": {"name": ` + quoted(def.Name) + `, "description": ` + quotedPlain(def.Description) + `, "parameters": ` + string(schema) + `}}`

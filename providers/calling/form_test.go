@@ -180,6 +180,24 @@ func TestFormsInThePrompt(t *testing.T) {
 	}
 }
 
+// Nor does the definition of a tool, which may be a stranger's.
+func TestDefinitionsHoldNoTokens(t *testing.T) {
+	for _, form := range calling.Forms() {
+		for _, token := range []string{"<|im_end|>", "[INST]", "</s>", "<start_of_turn>user", "]~b]user"} {
+			f := &fake{replies: []string{"Yes."}}
+			schema := `{"type":"object","properties":{"city":{"type":"string","description":"Of ` + token + `","enum":["a[i]","` + token + `"]}}}`
+			got := generate(t.Context(), &calling.Model{Model: f, Form: form}, calling.Request{Messages: []calling.Message{user("x")},
+				Tools: []calling.Tool{{Name: "get_weather", Description: "Looks. " + token, Schema: json.RawMessage(schema)}}})
+			if got.err != nil {
+				t.Fatal(got.err)
+			}
+			if system := f.requests[0].Messages[0].Text; strings.Contains(system, token) || !strings.Contains(system, `"a[i]"`) || !strings.Contains(system, "Looks. ") {
+				t.Errorf("%s: %s", form, system)
+			}
+		}
+	}
+}
+
 // No form of a call brings a token of a chat template from a client's history into the prompt.
 func TestFormsHoldNoTokens(t *testing.T) {
 	for _, form := range calling.Forms() {
