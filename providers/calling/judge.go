@@ -87,6 +87,31 @@ func (g *generation) again() {
 	}
 }
 
+// insists holds what a model says that goes on calling a tool though none may be called: what it
+// says besides, or else the text of the call, which nobody will run. It reports false if that is
+// nothing, or a result that the model made up.
+func (g *generation) insists(r Reply) bool {
+	text := r.Text
+	switch {
+	case g.shown.Len() > 0:
+		if g.hold {
+			g.again()
+		}
+		return true
+	case r.Call != nil:
+		if text = beforeCall(text, false, 0, false); strings.TrimSpace(text) == "" {
+			text = r.Call.Raw
+		}
+	case r.Fault != nil && r.Fault.Reason == protocol.InventedObservation:
+		return false
+	case r.Fault != nil:
+		text += r.Fault.Raw
+	}
+	g.held.Reset()
+	g.held.WriteString(strings.TrimSpace(text))
+	return g.held.Len() > 0
+}
+
 // call passes a call on. What was said before it is passed on first, unless an earlier
 // reply has said something.
 func (g *generation) call(name string, args json.RawMessage) error {

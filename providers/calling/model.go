@@ -155,12 +155,8 @@ func (g *generation) run(ctx context.Context) error {
 			if reply.Fault != nil {
 				g.held.Reset()
 			}
-			said := g.shown.Len() > 0 || strings.TrimSpace(g.held.String()) != ""
-			if g.request.Choice.Mode == None && g.request.Format == nil && said {
-				if g.hold && g.shown.Len() > 0 {
-					g.again()
-				}
-				return g.end(providers.StopEnd) // what it may not do is left out
+			if g.request.Choice.Mode == None && g.request.Format == nil && g.insists(reply) {
+				return g.end(providers.StopEnd)
 			}
 			return &OutputError{Replies: g.corrections, Err: problem, Usage: g.usage}
 		}

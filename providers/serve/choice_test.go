@@ -12,17 +12,15 @@ import (
 // none says in each API that no tool may be called.
 var none = []any{"none", "none", object{"type": "none"}, "none"}
 
-// Where no tool may be called, a reply is an answer or an error: nothing is no answer.
+// Where no tool may be called, what a model insists on is an answer: its text, without a call if it
+// says something besides. Nothing, and a result that it made up, is an error.
 func TestNoneIsAnswered(t *testing.T) {
+	call := protocol.EncodeCall("get_weather", json.RawMessage(`{"city":"Bern"}`))
+	const asJSON, data, fenced = `{"name": "get_weather", "arguments": {"city": "Bern"}}`, `{"tool": "get_weather", "status": "ok"}`, "```json\n{\"tool\": \"get_weather\"}\n```"
 	for text, want := range map[string]reply{
-		`{"name": "get_weather", "arguments": {"city": "Bern"}}`:               {},
-		`{"tool": "get_weather", "status": "ok"}`:                              {},
-		protocol.EncodeCall("get_weather", json.RawMessage(`{"city":"Bern"}`)): {},
-		"":                       {},
-		"<think>hm</think>":      {},
-		`{"city": "Bern"}`:       {text: `{"city": "Bern"}`},
-		"It is sunny.":           {text: "It is sunny."},
-		"I look.\nget_weather()": {text: "I look."},
+		asJSON: {text: asJSON}, data: {text: data}, fenced: {text: `{"tool": "get_weather"}`}, "<function>broken": {text: "<function>broken"}, "<tool_code>\n<name>get_weather</name>\n<parameters>{so}</parameters>\n</tool_code>": {text: "<tool_code>\n<name>get_weather</name>\n<parameters>{so}</parameters>\n</tool_code>"}, call: {text: call}, `{"city": "Bern"}`: {text: `{"city": "Bern"}`},
+		"It is sunny.": {text: "It is sunny."}, "I look.\nget_weather()": {text: "I look."}, "I look.\n" + call: {text: "I look."},
+		"": {}, "<think>hm</think>": {}, "Observation: 21 degrees": {},
 	} {
 		for i, api := range surfaces {
 			for _, stream := range []bool{false, true} {
