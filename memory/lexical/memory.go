@@ -1,22 +1,21 @@
 package lexical
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
 // Memory is an index in memory: for tests, and for as many documents as one is
-// ready to read again at every start. The zero value is empty. It is safe for
-// concurrent use.
+// ready to read again at every start. The zero value is empty. It may be searched by
+// several at once, but not while something is added.
 type Memory struct {
-	mu       sync.RWMutex
 	postings map[string][]Posting
 	docs     []Fact
-	facts    *Facts // nil after a change
+	facts    *Facts
 	speakers []string
 }
 
@@ -33,8 +32,6 @@ type Entry struct {
 // Add adds a document and returns its number.
 func (m *Memory) Add(e Entry) uint32 {
 	d := Analyse(e.Text)
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	if m.postings == nil {
 		m.postings, m.speakers = map[string][]Posting{}, []string{""}
 	}
@@ -50,31 +47,20 @@ func (m *Memory) Add(e Entry) uint32 {
 	}
 	m.docs = append(m.docs, Fact{Project: e.Project, Session: e.Session, Length: uint32(d.Length),
 		Speaker: uint16(max(0, speaker)), Kind: e.Kind, Flags: d.Flags | e.Flags, Time: e.Time.Unix()})
-	m.facts = nil
+	m.facts = &Facts{Docs: m.docs, Speakers: m.speakers}
 	return doc
 }
 
 // Postings implements Index.
 func (m *Memory) Postings(_ context.Context, term string) ([]Posting, error) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
 	return m.postings[term], nil
 }
 
 // Facts implements Index.
-func (m *Memory) Facts(context.Context) (*Facts, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.facts == nil {
-		m.facts = &Facts{Docs: m.docs, Speakers: m.speakers}
-	}
-	return m.facts, nil
-}
+func (m *Memory) Facts(context.Context) (*Facts, error) { return cmp.Or(m.facts, &Facts{}), nil }
 
 // Terms implements Index.
 func (m *Memory) Terms(_ context.Context, first string, f func(term string)) error {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
 	for t := range m.postings {
 		if strings.HasPrefix(t, first) {
 			f(t)

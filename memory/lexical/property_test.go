@@ -3,7 +3,6 @@ package lexical_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -88,32 +87,21 @@ func TestOrderOfTheVocabularyIsNothing(t *testing.T) {
 	}
 }
 
-func TestRankWhileAdding(t *testing.T) {
+func TestRankTogether(t *testing.T) {
 	m, q := random(1, 20)
-	var readers, writer sync.WaitGroup
-	done := make(chan struct{})
-	writer.Go(func() { // for as long as somebody reads
-		for i := 0; ; i++ {
-			select {
-			case <-done:
-				return
-			default:
-				m.Add(lexical.Entry{Text: "heron " + fmt.Sprint(i), Session: 1 + uint32(i), Flags: lexical.Superseded})
-			}
-		}
-	})
+	want := ask(t, m, q)
+	var readers sync.WaitGroup
 	for range 3 {
 		readers.Go(func() {
 			for range 20 {
-				if _, err := lexical.Default().Rank(context.Background(), m, lexical.Query{Text: q}, 10); err != nil {
-					t.Error(err)
+				got, err := lexical.Default().Rank(context.Background(), m, lexical.Query{Text: q}, 50)
+				if err != nil || !reflect.DeepEqual(got, want) {
+					t.Errorf("%v, %v, want %v", got, err, want)
 				}
 			}
 		})
 	}
 	readers.Wait()
-	close(done)
-	writer.Wait()
 }
 
 func TestWhatWasGivenOutStays(t *testing.T) {
