@@ -79,10 +79,8 @@ func (s *search) explain(f found) Hit {
 		default:
 			continue
 		}
-		for _, c := range s.corrected {
-			if c.Term == t.text {
-				h.Corrected = append(h.Corrected, c)
-			}
+		if t.corrected {
+			h.Corrected = append(h.Corrected, Correction{t.word, t.text})
 		}
 	}
 	h.Nearby = slices.DeleteFunc(h.Nearby, func(w string) bool { return slices.Contains(h.Terms, w) })

@@ -118,12 +118,11 @@ type search struct {
 	named   []uint16 // speakers
 
 	*scope
-	err       error  // of the index
-	terms     []term // a bit each
-	corrected []Correction
-	unknown   int     // words of the query that nothing in scope holds
-	total     float64 // of what terms are worth by their rarity
-	kinds     uint32  // bits of the terms that name the kind of the answer
+	err     error   // of the index
+	terms   []term  // a bit each
+	unknown int     // words of the query that nothing in scope holds
+	total   float64 // of what terms are worth by their rarity
+	kinds   uint32  // bits of the terms that name the kind of the answer
 
 	*scratch
 }

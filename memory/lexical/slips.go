@@ -42,11 +42,7 @@ func (s *search) instead(ctx context.Context, t term) []term {
 		return s.parts(ctx, string(sp.word), t.word)
 	}
 	slices.SortStableFunc(found, func(a, b term) int { return cmp.Compare(len(b.postings), len(a.postings)) })
-	found = found[:min(len(found), maxInstead)]
-	for _, c := range found {
-		s.corrected = append(s.corrected, Correction{t.word, c.text})
-	}
-	return found
+	return found[:min(len(found), maxInstead)]
 }
 
 // minPart is how many bytes a part of a compound has at least.
