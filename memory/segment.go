@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -138,8 +137,12 @@ func renew(ctx context.Context, tx *sql.Tx) (dropped bool, err error) {
 // rebuild makes the segments again that hold one of the documents, which are
 // in ascending order: they are gone, or have another text.
 func rebuild(ctx context.Context, tx *sql.Tx, nums []int64) error {
-	if dropped, err := renew(ctx, tx); err != nil || dropped {
-		return cmp.Or(err, fold(ctx, tx))
+	dropped, err := renew(ctx, tx)
+	if err != nil { // SQLite may have ended the transaction: nothing may follow
+		return err
+	}
+	if dropped {
+		return fold(ctx, tx)
 	}
 	all, err := segments(ctx, tx)
 	if err != nil {
