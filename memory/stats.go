@@ -34,12 +34,16 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	var st Stats
 	err := s.read(ctx, func(tx *sql.Tx) error {
 		st = Stats{Kinds: map[Kind]Share{}, Vectors: map[string]int{}}
-		err := tx.QueryRowContext(ctx, `SELECT count(superseded_by), count(DISTINCT project),
+		var oldest, newest int64
+		err := tx.QueryRowContext(ctx, `SELECT count(*), coalesce(min(time), 0), coalesce(max(time), 0), count(superseded_by), count(DISTINCT project),
 			(SELECT count(*) FROM (SELECT DISTINCT session, project FROM documents WHERE session != '') AS all_sessions),
 			count(*) FILTER (WHERE num > (SELECT coalesce(max(last), 0) FROM segments)) FROM documents`).
-			Scan(&st.Superseded, &st.Projects, &st.Sessions, &st.Pending)
+			Scan(&st.Documents, &oldest, &newest, &st.Superseded, &st.Projects, &st.Sessions, &st.Pending)
 		if err != nil {
 			return err
+		}
+		if st.Documents > 0 {
+			st.Oldest, st.Newest = instant(oldest), instant(newest)
 		}
 		if st.Bytes, err = s.size(ctx, tx); err != nil {
 			return err
@@ -51,13 +55,6 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 			err := scan(&kind, &k.Documents, &k.Bytes, &oldest, &newest)
 			k.Oldest, k.Newest = instant(oldest), instant(newest)
 			st.Kinds[kind] = k
-			if st.Documents == 0 || k.Oldest.Before(st.Oldest) {
-				st.Oldest = k.Oldest
-			}
-			if k.Newest.After(st.Newest) {
-				st.Newest = k.Newest
-			}
-			st.Documents += k.Documents
 			return err
 		})
 		if err != nil {
