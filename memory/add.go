@@ -23,9 +23,6 @@ func (s *Store) Add(ctx context.Context, documents ...Document) ([]Document, err
 
 // add adds documents and does something with them, or neither.
 func (s *Store) add(ctx context.Context, documents []Document, then func(*sql.Tx, []Document) error) ([]Document, error) {
-	if len(documents) == 0 {
-		return nil, nil
-	}
 	now, stored := s.now(), make([]Document, len(documents))
 	for i, d := range documents {
 		if d.SupersededBy != "" {
@@ -48,6 +45,9 @@ func (s *Store) add(ctx context.Context, documents []Document, then func(*sql.Tx
 // insert records documents that are fit to be stored, and does something with them
 // unless then is nil, all in one transaction. It returns which of them were not there.
 func (s *Store) insert(ctx context.Context, stored []Document, then func(*sql.Tx, []Document) error) (added []bool, err error) {
+	if len(stored) == 0 {
+		return nil, nil
+	}
 	size, due := 0, false
 	err = s.update(ctx, func(tx *sql.Tx) error {
 		in, err := newInserter(ctx, tx)

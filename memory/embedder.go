@@ -30,6 +30,8 @@ const (
 	portions = 256                    // that Embed does: it waits for the disk less often
 	patience = 250 * time.Millisecond // how long a search goes on to embed
 	longest  = 2 * time.Second        // how long one portion of a search may take
+
+	embedWait = 10 * time.Second // for a question: long enough to load a model; after that it is not asked again
 )
 
 // Use makes Search look at the vectors of an embedder, too, and embed a few of
@@ -37,15 +39,12 @@ const (
 // words alone.
 //
 // A search does not fail because its embedder does, nor wait for one that does
-// not answer, see Options.EmbedWait: it finds what words find, and warn is told.
+// not answer within ten seconds: it finds what words find, and warn is told.
 // Warn is called during Search, also by several at once.
 func (s *Store) Use(e Embedder, warn func(error)) {
 	if e == nil {
 		s.dense.Store(nil)
 		return
-	}
-	if warn == nil {
-		warn = func(error) {}
 	}
 	s.dense.Store(&dense{embedder: e, warn: warn})
 }
@@ -173,7 +172,7 @@ func (s *Store) prepare(ctx context.Context, q Query) (*dense, []float32) {
 	if d == nil || d.silent.Load() || strings.TrimSpace(q.Text) == "" {
 		return nil, nil
 	}
-	limited, cancel := context.WithTimeout(ctx, s.embedWait)
+	limited, cancel := context.WithTimeout(ctx, embedWait)
 	defer cancel()
 	values, err := d.embedder.EmbedQuery(limited, q.Text)
 	switch {
@@ -181,7 +180,7 @@ func (s *Store) prepare(ctx context.Context, q Query) (*dense, []float32) {
 		return nil, nil
 	case limited.Err() != nil: // or each search would wait as long
 		d.silent.Store(true)
-		err = fmt.Errorf("no answer within %v", s.embedWait)
+		err = fmt.Errorf("no answer within %v", embedWait)
 	case err == nil && !finite(values):
 		err = errors.New("a vector that is none")
 	}
@@ -198,7 +197,7 @@ func (s *Store) prepare(ctx context.Context, q Query) (*dense, []float32) {
 func (s *Store) catchUp(ctx context.Context, d *dense) error {
 	refuse := func(err error) { d.warn(fmt.Errorf("%w: %w", ErrRefused, err)) }
 	for end, n := s.now().Add(patience), 1; ; n = min(2*n, portion) {
-		limited, cancel := context.WithTimeout(ctx, min(longest, s.embedWait))
+		limited, cancel := context.WithTimeout(ctx, longest)
 		done, err := s.embedBatch(limited, d.embedder, n, refuse)
 		if err != nil && ctx.Err() == nil && limited.Err() != nil {
 			done, err = 0, nil

@@ -167,9 +167,6 @@ func (in *importer) name(d Document, timed bool) string {
 func (in *importer) flush(ctx context.Context) error {
 	pending := in.pending
 	in.pending = nil
-	if len(pending) == 0 {
-		return nil
-	}
 	read := slices.Clone(pending)
 	added, err := in.store.insert(ctx, pending, nil)
 	if err != nil {

@@ -59,8 +59,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 }
 
 func newStore(o Options) *Store {
-	s := &Store{now: o.Now, wait: cmp.Or(max(0, o.Wait), 10*time.Second), embedWait: cmp.Or(max(0, o.EmbedWait), 10*time.Second),
-		whole: o.ToolsWhole, write: make(chan struct{}, 1)}
+	s := &Store{now: o.Now, wait: cmp.Or(max(0, o.Wait), 10*time.Second), whole: o.ToolsWhole, write: make(chan struct{}, 1)}
 	if s.now == nil {
 		s.now = time.Now
 	}

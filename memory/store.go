@@ -20,9 +20,6 @@ type Options struct {
 	// Wait is how long to wait for other processes that write, or that repair
 	// the file. Zero is 10 seconds.
 	Wait time.Duration
-	// EmbedWait is how long a search waits for its embedder; after a timeout it is
-	// not asked again. Zero is 10 seconds, long enough to load a model.
-	EmbedWait time.Duration
 	// ToolsWhole is the age at which the output of a tool is reduced to the lines
 	// that share most words with the questions and answers around it. Zero is never.
 	ToolsWhole time.Duration
@@ -59,8 +56,7 @@ type Store struct {
 	now       func() time.Time
 	wait      time.Duration
 	whole     time.Duration
-	shortened time.Time // when outputs of tools were; for the writer
-	embedWait time.Duration
+	shortened time.Time     // when outputs of tools were; for the writer
 	lock      *flock.Flock  // shared: whoever replaces the file waits for all
 	write     chan struct{} // the writer of this process, so that waiting costs nothing
 	saved     *Salvage
