@@ -116,10 +116,8 @@ jan feb marz apr may jun jul aug sept oct nov dec`
 
 var months = sync.OnceValue(func() map[string]time.Month {
 	m := map[string]time.Month{}
-	for _, names := range strings.Split(monthNames, "\n") {
-		for i, name := range strings.Fields(names) {
-			m[name] = time.Month(i + 1)
-		}
+	for i, name := range strings.Fields(monthNames) {
+		m[name] = time.Month(i%12 + 1)
 	}
 	return m
 })

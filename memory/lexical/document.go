@@ -99,8 +99,7 @@ func (a *analyser) release() {
 		a.at, a.found = map[string]int{}, nil
 	}
 	clear(a.at)
-	a.found, a.words, a.length, a.times = a.found[:0], a.words[:0], 0, false
-	a.query, a.word = false, ""
+	*a = analyser{stems: a.stems, at: a.at, found: a.found[:0], words: a.words[:0], buf: a.buf, marks: a.marks}
 	analysers.Put(a)
 }
 
@@ -134,13 +133,6 @@ func mostlyAsks(text string) bool {
 	}
 	return ask > state+len(text)-start
 }
-
-// Half-width signs of katakana, which Unicode counts to no script.
-const (
-	halfLong       = '\uff70'
-	halfVoiced     = '\uff9e'
-	halfHalfVoiced = '\uff9f'
-)
 
 // Characters that may stand inside a word and say nothing.
 const (

@@ -2,7 +2,6 @@ package lexical
 
 import (
 	"slices"
-	"strings"
 	"sync"
 )
 
@@ -65,9 +64,5 @@ func (s *search) answered(candidates []found) bool {
 // asking are the terms of words that say what kind of answer is wanted, and
 // nothing of what it is about.
 var asking = sync.OnceValue(func() map[string]bool {
-	all := map[string]bool{}
-	for _, w := range strings.Fields("name call number many much kind sort type colour color time day date year place thing person get say tell know find remember") {
-		all[stemOf(w)] = true
-	}
-	return all
+	return set("name call number mani much kind sort type colour color time day date year place thing person get say tell know find rememb")
 })

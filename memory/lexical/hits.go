@@ -50,11 +50,9 @@ func (s *search) hits(ctx context.Context, k int) ([]Hit, error) {
 	}
 	for i, f := range best {
 		features := s.features(s.facts.place[f.doc])
-		score := s.Weights.Score(&features)
-		if score > 0 {
-			score *= 1 + s.Similar*float64(near[f.doc])
+		if best[i].score = s.Weights.Score(&features); best[i].score > 0 {
+			best[i].score *= 1 + s.Similar*float64(near[f.doc])
 		}
-		best[i].score = score
 	}
 	slices.SortFunc(best, s.compare)
 	hits := make([]Hit, min(k, len(best)))

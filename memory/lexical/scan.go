@@ -284,7 +284,7 @@ func kindOf(r rune) kind {
 		return noKind
 	case r == utf8.RuneError:
 		return noKind
-	case r == 'ー', r == halfLong, r == halfVoiced, r == halfHalfVoiced:
+	case r == 'ー', r == '\uff70', r == '\uff9e', r == '\uff9f': // half-width signs, which Unicode counts to no script
 		return katakana
 	}
 	for k := han; int(k) < len(scripts); k++ {
