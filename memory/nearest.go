@@ -79,10 +79,8 @@ func (n *nearest) similarities(ctx context.Context, docs []uint32) (map[uint32]f
 	if err != nil {
 		return nil, err
 	}
-	space := make([]float32, len(docs)*len(n.vector))
 	err = n.vectors(ctx, docs, func(doc uint32, data []byte) error {
-		var values []float32
-		values, space = space[:len(n.vector):len(n.vector)], space[len(n.vector):]
+		values := make([]float32, len(n.vector))
 		if err := unpack(values, data); err != nil || !normalise(values) {
 			return err
 		}

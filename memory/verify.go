@@ -33,9 +33,6 @@ func (s *Store) Verify(ctx context.Context) (Report, error) {
 	err := s.read(ctx, func(tx *sql.Tx) error {
 		for _, check := range checks {
 			if err := check(ctx, tx); err != nil {
-				if len(r.Problems) > 0 { // it stumbled over what it found
-					return nil
-				}
 				return err
 			}
 		}
@@ -44,15 +41,14 @@ func (s *Store) Verify(ctx context.Context) (Report, error) {
 	if ctx.Err() != nil {
 		return r, ctx.Err()
 	}
-	if s.backend == nil {
-		err = explain(ctx, s.path, err)
-	}
 	if errors.Is(err, ErrDamaged) {
 		r.problem("%v", err)
-		err = nil
 	}
-	if len(r.Problems) > 0 && s.backend == nil {
-		err = s.mark()
+	if len(r.Problems) > 0 { // what a check stumbled over is among them
+		err = nil
+		if s.backend == nil {
+			err = s.mark()
+		}
 	}
 	return r, err
 }
