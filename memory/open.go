@@ -3,6 +3,7 @@ package memory
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -98,15 +99,10 @@ func wipe(path string) error {
 	}
 	info, err := f.Stat()
 	if err == nil {
-		_, err = io.CopyN(f, zeros{}, info.Size())
+		_, err = io.CopyN(f, rand.Reader, info.Size())
 	}
 	return errors.Join(err, f.Sync(), f.Close(), os.Remove(path))
 }
-
-// zeros reads as zeros without end.
-type zeros struct{}
-
-func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
 
 // openReadOnly opens a file that cannot be written to, for searching: a backup, or
 // one on a disk that is read-only or full. A file with a log beside it is not whole by itself, and

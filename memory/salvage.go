@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -149,9 +150,9 @@ func (s *Salvage) read(ctx context.Context) ([]kept, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, saved := make([]kept, 0, len(found)), map[string]bool{}
-	for _, d := range found {
-		all = append(all, d)
+	all := slices.SortedFunc(maps.Values(found), func(a, b kept) int { return cmp.Compare(a.num, b.num) })
+	saved := map[string]bool{}
+	for _, d := range all {
 		saved[string(d.hash)] = true
 	}
 	for num, hash := range known {
@@ -159,7 +160,6 @@ func (s *Salvage) read(ctx context.Context) ([]kept, error) {
 			s.Lost++
 		}
 	}
-	slices.SortFunc(all, func(a, b kept) int { return cmp.Compare(a.num, b.num) })
 	return all, nil
 }
 
@@ -175,10 +175,8 @@ func fromRow(r pages.Row) (d kept, ok bool) {
 	v := r.Values
 	ok = r.Num > 0 && v[0] == nil
 	var tags string
-	for column, to := range []*string{1: &d.ID, 3: (*string)(&d.Kind), 4: &d.Role, 5: &d.Speaker, 6: &d.Session, 7: &d.Project, 8: &d.Source, 9: &tags, 14: &d.Text} {
-		if to != nil {
-			ok = take(v[column], to) && ok
-		}
+	for column, to := range map[int]*string{1: &d.ID, 3: (*string)(&d.Kind), 4: &d.Role, 5: &d.Speaker, 6: &d.Session, 7: &d.Project, 8: &d.Source, 9: &tags, 14: &d.Text} {
+		ok = take(v[column], to) && ok
 	}
 	var at, last, count int64
 	ok = take(v[2], &d.hash) && take(v[10], &at) && take(v[11], &last) && take(v[12], &count) && len(d.hash) >= hashSize && ok
