@@ -3,6 +3,7 @@ package memory
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -44,9 +45,7 @@ func (s *Store) Import(ctx context.Context, r io.Reader, m Mapping) (Imported, e
 		in.mapping = Exported("")
 	}
 	err := in.readAll(ctx, r)
-	if stored := in.flush(ctx); err == nil {
-		err = stored
-	}
+	err = cmp.Or(err, in.flush(ctx)) // what was read before an error is stored
 	if err == nil {
 		err = in.supersede(ctx)
 	}

@@ -165,16 +165,13 @@ func (c *candidate) merge(other candidate) {
 // before orders hits that say the same: notes come before what echoes them,
 // answers before questions, the new before the old.
 func (c *candidate) before(other *candidate) bool {
-	rank := func(c *candidate) int {
-		switch {
-		case c.Kind == Note:
-			return 0
-		case c.asks:
-			return 2
-		}
-		return 1
+	switch {
+	case (c.Kind == Note) != (other.Kind == Note):
+		return c.Kind == Note
+	case c.Kind != Note && c.asks != other.asks:
+		return other.asks
 	}
-	return cmp.Or(rank(c)-rank(other), other.newer(c)) < 0
+	return c.newer(other) > 0
 }
 
 // newer compares when two hits were recorded.
