@@ -172,7 +172,7 @@ func (v *view) numbers(ctx context.Context, ofSessions bool, names []string) ([]
 }
 
 // Facts implements lexical.Index.
-func (v *view) Facts(context.Context) (*lexical.Facts, error) { return v.facts, nil }
+func (v *view) Facts() *lexical.Facts { return v.facts }
 
 // Postings implements lexical.Index.
 func (v *view) Postings(ctx context.Context, term string) ([]lexical.Posting, error) {

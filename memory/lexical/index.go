@@ -17,7 +17,7 @@ type Index interface {
 	Postings(ctx context.Context, term string) ([]Posting, error)
 	// Facts gives what the ranking knows of every document. It may cover fewer
 	// documents than Postings, if one was added in between.
-	Facts(ctx context.Context) (*Facts, error)
+	Facts() *Facts
 	// Terms calls f with each indexed term that begins with first, in any order.
 	Terms(ctx context.Context, first string, f func(term string)) error
 }

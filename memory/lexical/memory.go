@@ -57,7 +57,7 @@ func (m *Memory) Postings(_ context.Context, term string) ([]Posting, error) {
 }
 
 // Facts implements Index.
-func (m *Memory) Facts(context.Context) (*Facts, error) { return cmp.Or(m.facts, &Facts{}), nil }
+func (m *Memory) Facts() *Facts { return cmp.Or(m.facts, &Facts{}) }
 
 // Terms implements Index.
 func (m *Memory) Terms(_ context.Context, first string, f func(term string)) error {

@@ -106,10 +106,7 @@ func TestRankTogether(t *testing.T) {
 
 func TestWhatWasGivenOutStays(t *testing.T) {
 	m := remember("heron", "egret")
-	f, err := m.Facts(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := m.Facts()
 	m.Add(lexical.Entry{Text: "stork"})
 	if len(f.Docs) != 2 {
 		t.Errorf("the facts became those of %d documents", len(f.Docs))
@@ -124,7 +121,7 @@ var errIndex = errors.New("disk on fire")
 // broken is an index that fails in one place.
 type broken struct {
 	*lexical.Memory
-	postings, facts, terms bool
+	postings, terms bool
 }
 
 func (b broken) Postings(ctx context.Context, term string) ([]lexical.Posting, error) {
@@ -132,13 +129,6 @@ func (b broken) Postings(ctx context.Context, term string) ([]lexical.Posting, e
 		return nil, errIndex
 	}
 	return b.Memory.Postings(ctx, term)
-}
-
-func (b broken) Facts(ctx context.Context) (*lexical.Facts, error) {
-	if b.facts {
-		return nil, errIndex
-	}
-	return b.Memory.Facts(ctx)
 }
 
 func (b broken) Terms(ctx context.Context, first string, f func(string)) error {
@@ -150,7 +140,7 @@ func (b broken) Terms(ctx context.Context, first string, f func(string)) error {
 
 func TestErrorsOfTheIndex(t *testing.T) {
 	m := remember("umbrella")
-	for i, b := range []broken{{m, true, false, false}, {m, false, true, false}, {m, false, false, true}} {
+	for i, b := range []broken{{m, true, false}, {m, false, true}} {
 		if _, err := lexical.Default().Rank(context.Background(), b, lexical.Query{Text: "umbrela"}, 5); !errors.Is(err, errIndex) {
 			t.Errorf("%d: error %v, want that of the index", i, err)
 		}

@@ -73,10 +73,7 @@ func (r Ranking) Rank(ctx context.Context, index Index, query Query, k int) ([]H
 // search does all that does not depend on the weights. It returns nil if nothing
 // is in scope, or nothing holds a word of the query.
 func (r Ranking) search(ctx context.Context, index Index, query Query) (*search, error) {
-	facts, err := index.Facts(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("reading the facts of the memory's documents: %w", err)
-	}
+	facts := index.Facts()
 	facts.link()
 	s := search{Ranking: r, index: index, facts: facts, query: query}
 	s.read()
