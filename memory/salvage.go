@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/renameio/v2/maybe"
+
 	"mylm/memory/internal/pages"
 )
 
@@ -86,10 +88,7 @@ func moveAside(path string, now time.Time) (aside string, err error) {
 		for i := 2; exists(aside) || exists(aside+"-wal"); i++ {
 			aside = fmt.Sprintf("%s-%d", base, i)
 		}
-		if err := os.WriteFile(mark+newSuffix, []byte(aside), 0o600); err != nil {
-			return "", err
-		}
-		if err := os.Rename(mark+newSuffix, mark); err != nil {
+		if err := maybe.WriteFile(mark, []byte(aside), 0o600); err != nil { // on the disk before anything is moved
 			return "", err
 		}
 		syncFolder(filepath.Dir(path))
