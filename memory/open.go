@@ -82,13 +82,12 @@ func Erase(ctx context.Context, path string, wait time.Duration) error {
 		return err
 	}
 	others, err := beside(path)
-	errs := []error{err}
 	for _, file := range append([]string{path, path + "-wal", path + "-shm"}, others...) { // a log that stays would come back
-		if err := wipe(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, notWritable(path, err))
+		if failed := wipe(file); failed != nil && !errors.Is(failed, fs.ErrNotExist) {
+			err = errors.Join(err, notWritable(path, failed))
 		}
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // wipe overwrites a file and deletes it.
