@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"regexp"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -19,6 +21,7 @@ type Format struct {
 	schema   *jsonschema.Schema
 	resolved *jsonschema.Resolved
 	text     json.RawMessage
+	loose    bool // patterns have been left out
 }
 
 // Text is the schema as JSON, as the model gets it.
@@ -28,7 +31,7 @@ func (f *Format) Text() json.RawMessage { return f.text }
 // that would do so wrongly: llama.cpp, and so Ollama, lets an object have no property
 // that only patternProperties allows.
 func (f *Format) Constraint() json.RawMessage {
-	if bytes.Contains(f.text, []byte(`"patternProperties":`)) || f.text[0] != '{' {
+	if bytes.Contains(f.text, []byte(`"patternProperties":`)) || f.loose || f.text[0] != '{' {
 		return nil
 	}
 	return f.text
@@ -38,7 +41,11 @@ func (f *Format) Constraint() json.RawMessage {
 // schema is invalid or names a type that does not exist, has more than 64 KB, is nested more than 100 deep, leads back to
 // itself without a value in between, or has so many alternatives that checking a
 // value would take too long.
-func ParseSchema(text []byte) (*jsonschema.Schema, error) {
+func ParseSchema(text []byte) (*jsonschema.Schema, error) { return parseSchema(text, false) }
+
+// parseSchema reads a schema. foreign means that patterns that Go's expressions do not have
+// are left out.
+func parseSchema(text []byte, foreign bool) (*jsonschema.Schema, error) {
 	if err := checkSchema(text); err != nil {
 		return nil, err
 	}
@@ -46,10 +53,38 @@ func ParseSchema(text []byte) (*jsonschema.Schema, error) {
 	if err := json.Unmarshal(text, s); err != nil {
 		return nil, fmt.Errorf("it is not a JSON Schema: %w", err)
 	}
+	s.Schema = drafts[s.Schema]
+	if foreign {
+		each(s, func(s *jsonschema.Schema) {
+			if !compiles(s.Pattern) {
+				s.Pattern = ""
+			}
+			if n := len(s.PatternProperties); n > 0 {
+				maps.DeleteFunc(s.PatternProperties, func(name string, _ *jsonschema.Schema) bool { return !compiles(name) })
+				if len(s.PatternProperties) < n {
+					s.AdditionalProperties = nil // any may be one of those
+				}
+			}
+		})
+	}
 	if _, err := s.CloneSchemas().Resolve(nil); err != nil {
 		return nil, err
 	}
 	return nullable(s), nil
+}
+
+// drafts are those that say how a schema is read; others are read like the newest.
+var drafts = map[string]string{
+	"http://json-schema.org/draft-04/schema#": draft7, "http://json-schema.org/draft-06/schema#": draft7,
+	"http://json-schema.org/draft-07/schema#": draft7, "https://json-schema.org/draft-07/schema#": draft7,
+}
+
+const draft7 = "http://json-schema.org/draft-07/schema#"
+
+// compiles reports whether Go's regular expressions have all that a pattern has.
+func compiles(pattern string) bool {
+	_, err := regexp.Compile(pattern)
+	return err == nil
 }
 
 // Bounds of a schema. The model has to read it, and a check looks at up to
@@ -77,8 +112,21 @@ func checkSchema(text []byte) error {
 // NewFormat prepares the text of a schema, within the bounds of [ParseSchema]. The text
 // stays as it is: the order of properties is the one in which a model writes them, and
 // servers take {} where they refuse true.
-func NewFormat(text json.RawMessage) (*Format, error) {
-	schema, err := ParseSchema(text)
+func NewFormat(text json.RawMessage) (*Format, error) { return newFormat(text, false) }
+
+// ForeignFormat prepares a schema that a program of somebody else made, for other regular
+// expressions: a pattern that Go's do not have, as one that looks ahead, is shown to the model and
+// not enforced, and no backend is asked to.
+func ForeignFormat(text json.RawMessage) (*Format, error) {
+	f, err := newFormat(text, false)
+	if err != nil {
+		f, err = newFormat(text, true)
+	}
+	return f, err
+}
+
+func newFormat(text json.RawMessage, foreign bool) (*Format, error) {
+	schema, err := parseSchema(text, foreign)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +138,7 @@ func NewFormat(text json.RawMessage) (*Format, error) {
 	if err := json.Compact(&line, text); err != nil {
 		return nil, err
 	}
-	return &Format{schema, resolved, line.Bytes()}, nil
+	return &Format{schema, resolved, line.Bytes(), foreign}, nil
 }
 
 // Read returns the value that an answer holds, on one line. problem says why there

@@ -56,7 +56,7 @@ func newToolset(all []Tool) (*toolset, error) {
 			return parseLenient(t.Schema), opened(parseLenient(t.Schema))
 		}), sync.OnceValue(func() (whole *Format) {
 			if slices.ContainsFunc(unfitted, func(key string) bool { return bytes.Contains(t.Schema, []byte(key)) }) {
-				whole, _ = NewFormat(t.Schema)
+				whole, _ = ForeignFormat(t.Schema)
 			}
 			return whole
 		})}

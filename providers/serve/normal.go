@@ -265,7 +265,7 @@ func (a *answerFormat) read(where string) (*calling.Format, error) {
 	default:
 		return nil, unsupported(where, "type %q is not supported", a.Type)
 	}
-	f, err := calling.NewFormat(schema)
+	f, err := calling.ForeignFormat(schema)
 	if err != nil {
 		return nil, invalid(where, "%v", err)
 	}

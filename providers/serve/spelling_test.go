@@ -95,3 +95,20 @@ func TestCallsHaveNames(t *testing.T) {
 		}
 	}
 }
+
+// The patterns of programs are those of JavaScript, as Zod writes an address of mail.
+func TestForeignPatterns(t *testing.T) {
+	schema := object{"type": "object", "properties": object{"to": object{"type": "string", "pattern": `^(?!\.)(?!.*\.\.)[a-z.]+@([a-z]+\.)+[a-z]{2,}$`}}, "required": []string{"to"}}
+	s := start(t, says(`{"to": "a@b.ch"}`), serve.Options{})
+	for i, more := range []object{
+		{"response_format": object{"type": "json_schema", "json_schema": object{"name": "x", "strict": true, "schema": schema}}},
+		{"text": object{"format": object{"type": "json_schema", "name": "x", "schema": schema}}},
+		{"output_config": object{"format": object{"type": "json_schema", "schema": schema}}},
+		{"format": schema},
+	} {
+		api := surfaces[i]
+		if resp, body := post(t, s, api.path, api.request(false, "x", more)); resp.StatusCode != 200 || !strings.Contains(body, "a@b.ch") {
+			t.Errorf("%s: %d %s", api.name, resp.StatusCode, body)
+		}
+	}
+}
