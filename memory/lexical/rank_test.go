@@ -105,6 +105,7 @@ func TestSlips(t *testing.T) {
 		{"faimly", []uint32{6}, []string{"famili"}},
 		{"rnoud", nil, nil}, // two slips in a short one
 		{"tournament", []uint32{0}, nil},
+		{"Schlüsselhaken", []uint32{4}, []string{"schlussel", "haken"}}, // a compound
 	}
 	for _, tt := range tests {
 		hits := ask(t, m, tt.query)
