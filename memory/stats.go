@@ -17,7 +17,6 @@ type Stats struct {
 	Projects, Sessions    int
 	Kinds                 map[Kind]Share
 	Oldest, Newest        time.Time      // of Document.Time, zero without documents
-	Pending               int            // documents that the index does not cover yet; a search reads them
 	Vectors               map[string]int // of each embedder
 	Bytes                 int64          // of the file, or of the tables of a Backend
 }
@@ -36,9 +35,8 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 		st = Stats{Kinds: map[Kind]Share{}, Vectors: map[string]int{}}
 		var oldest, newest int64
 		err := tx.QueryRowContext(ctx, `SELECT count(*), coalesce(min(time), 0), coalesce(max(time), 0), count(superseded_by), count(DISTINCT project),
-			(SELECT count(*) FROM (SELECT DISTINCT session, project FROM documents WHERE session != '') AS all_sessions),
-			count(*) FILTER (WHERE num > (SELECT coalesce(max(last), 0) FROM segments)) FROM documents`).
-			Scan(&st.Documents, &oldest, &newest, &st.Superseded, &st.Projects, &st.Sessions, &st.Pending)
+			(SELECT count(*) FROM (SELECT DISTINCT session, project FROM documents WHERE session != '') AS all_sessions) FROM documents`).
+			Scan(&st.Documents, &oldest, &newest, &st.Superseded, &st.Projects, &st.Sessions)
 		if err != nil {
 			return err
 		}
