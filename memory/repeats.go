@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 
@@ -89,33 +88,21 @@ func (c *candidate) update(ctx context.Context, tx *sql.Tx, v *view, q Query) er
 	if c.Role != "assistant" || c.Kind != Exchange || c.Session == "" || len(q.Sessions) > 0 || !q.After.IsZero() || !q.Before.IsZero() {
 		return nil
 	}
-	question, err := one(ctx, tx, "session = ? AND project = ? AND num < ? AND role = 'user' AND kind = ? ORDER BY num DESC",
-		c.Session, c.Project, c.Found.Doc, string(Exchange))
-	if errors.Is(err, ErrNotFound) {
-		return nil
-	}
-	if err != nil {
+	question, err := rows(ctx, tx, "session = ? AND project = ? AND num < ? AND role = 'user' AND kind = ? ORDER BY num DESC LIMIT 1",
+		c.Session, c.Project, c.Found.Doc, Exchange)
+	if err != nil || len(question) == 0 {
 		return err
 	}
-	asked, err := rows(ctx, tx, repeats+" ORDER BY num + 0 DESC LIMIT 100", question.asRepeats()...)
-	if err != nil || len(asked) < 2 {
+	answers, err := rows(ctx, tx, `num IN (SELECT (SELECT a.num FROM documents a WHERE a.session = q.session AND a.project = q.project AND a.num > q.num
+			AND a.role = 'assistant' AND a.kind = ? AND a.superseded_by IS NULL ORDER BY a.num LIMIT 1)
+		FROM documents q WHERE `+repeats+` ORDER BY q.num + 0 DESC LIMIT 100) ORDER BY num DESC`, append([]any{Exchange}, question[0].asRepeats()...)...)
+	if err != nil || len(answers) < 2 {
 		return err
 	}
-	for i, question := range asked {
-		answer, err := one(ctx, tx, "session = ? AND project = ? AND num > ? AND role = 'assistant' AND kind = ? AND superseded_by IS NULL ORDER BY num",
-			question.Session, question.Project, question.num, string(Exchange))
-		if errors.Is(err, ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if answer.num != int64(c.Found.Doc) && answer.num < int64(len(v.facts.Docs)) {
-			*c = newCandidate(v, answer, c.Found)
-		}
-		c.Older = len(asked) - 1 - i
-		return nil
+	if answers[0].num != int64(c.Found.Doc) {
+		*c = newCandidate(v, answers[0], c.Found)
 	}
+	c.Older = len(answers) - 1
 	return nil
 }
 
