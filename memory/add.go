@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -119,17 +118,21 @@ func (in *inserter) record(ctx context.Context, d *Document, now time.Time) (add
 			where, args = where+" AND session || '' = ?", append(args, d.Session)
 		}
 	}
-	there, err := one(ctx, in.tx, where+" ORDER BY num + 0", args...)
-	switch {
-	case errors.Is(err, ErrNotFound):
-		if err = nil; d.ID == "" {
+	found, err := rows(ctx, in.tx, where+" ORDER BY num + 0 LIMIT 1", args...)
+	if err != nil {
+		return false, err
+	}
+	if len(found) == 0 {
+		if d.ID == "" {
 			d.ID, err = in.newID(ctx, now)
 		}
 		if err == nil {
 			err = in.put(ctx, in.num+1, d, nil)
 		}
 		return true, err
-	case err == nil && d.ID == "":
+	}
+	there := found[0]
+	if d.ID == "" {
 		there.Count += d.Count
 		if d.Last.After(there.Last) {
 			there.Last = d.Last

@@ -100,25 +100,16 @@ func rows(ctx context.Context, tx *sql.Tx, where string, args ...any) ([]row, er
 	return all, err
 }
 
-// one reads the first document that a condition selects.
-func one(ctx context.Context, tx *sql.Tx, where string, args ...any) (row, error) {
-	found, err := rows(ctx, tx, where+" LIMIT 1", args...)
+// byID reads a document, and names it if it is not there.
+func byID(ctx context.Context, tx *sql.Tx, id string) (row, error) {
+	found, err := rows(ctx, tx, "id = ?", id)
 	if err == nil && len(found) == 0 {
-		err = ErrNotFound
+		err = fmt.Errorf("%w: %.80q", ErrNotFound, id)
 	}
 	if err != nil {
 		return row{}, err
 	}
 	return found[0], nil
-}
-
-// byID reads a document, and names it if it is not there.
-func byID(ctx context.Context, tx *sql.Tx, id string) (row, error) {
-	found, err := one(ctx, tx, "id = ?", id)
-	if err == ErrNotFound {
-		err = fmt.Errorf("%w: %.80q", ErrNotFound, id)
-	}
-	return found, err
 }
 
 // Get reads one document. An unknown ID is ErrNotFound.

@@ -49,11 +49,11 @@ func (s *Store) putVectors(ctx context.Context, embedder string, documents []Doc
 // putVector stores the vector of a document whose text is still the same.
 func (s *Store) putVector(ctx context.Context, tx *sql.Tx, embedder int64, d Document, vector []float32) error {
 	if s.backend != nil {
-		same, err := one(ctx, tx, "id = ? AND text = ?", d.ID, d.Text)
-		if errors.Is(err, ErrNotFound) {
-			return nil
+		same, err := rows(ctx, tx, "id = ? AND text = ?", d.ID, d.Text)
+		if err != nil || len(same) == 0 {
+			return err
 		}
-		return cmp.Or(err, s.backend.PutVector(ctx, tx, embedder, same.num, vector))
+		return s.backend.PutVector(ctx, tx, embedder, same[0].num, vector)
 	}
 	_, err := tx.ExecContext(ctx, `INSERT OR REPLACE INTO vectors (num, embedder, data)
 		SELECT num, ?, ? FROM documents WHERE id = ? AND text = ?`, embedder, pack(vector), d.ID, d.Text)
