@@ -125,21 +125,13 @@ func (s *Store) Get(ctx context.Context, id string) (Document, error) {
 // Around reads a document with up to n before and n after it in its session,
 // in the order in which they were added. One without a session has no neighbours.
 func (s *Store) Around(ctx context.Context, id string, n int) ([]Document, error) {
-	var all []row
-	err := s.read(ctx, func(tx *sql.Tx) error {
-		middle, err := byID(ctx, tx, id)
-		if err != nil {
-			return err
-		}
-		if middle.Session == "" || n < 0 {
-			n = 0
-		}
-		all, err = rows(ctx, tx, `num IN (SELECT num FROM (SELECT num FROM documents WHERE session = ?1 AND project = ?2 AND num < ?3 ORDER BY num DESC LIMIT ?4) AS before
-			UNION ALL SELECT num FROM (SELECT num FROM documents WHERE session = ?1 AND project = ?2 AND num >= ?3 ORDER BY num LIMIT ?4 + 1) AS rest) ORDER BY num`,
-			middle.Session, middle.Project, middle.num, n)
-		return err
-	})
-	return documents(all), err
+	const nearby = "SELECT o.num FROM documents m JOIN documents o USING (session, project) WHERE m.id = ?1 AND session != '' AND o.num "
+	all, err := s.list(ctx, "num IN (SELECT num FROM documents WHERE id = ?1 UNION ALL SELECT num FROM ("+nearby+"< m.num ORDER BY o.num DESC LIMIT ?2) AS before "+
+		"UNION ALL SELECT num FROM ("+nearby+"> m.num ORDER BY o.num LIMIT ?2) AS rest) ORDER BY num", id, max(0, n))
+	if err == nil && len(all) == 0 {
+		err = fmt.Errorf("%w: %.80q", ErrNotFound, id)
+	}
+	return all, err
 }
 
 // List reads what a filter selects, the newest first, at most limit of them; 0
@@ -157,19 +149,14 @@ func (s *Store) List(ctx context.Context, f Filter, limit int) ([]Document, erro
 
 func (s *Store) list(ctx context.Context, where string, args ...any) (all []Document, err error) {
 	err = s.read(ctx, func(tx *sql.Tx) error {
+		all = nil
 		found, err := rows(ctx, tx, where, args...)
-		all = documents(found)
+		for _, r := range found {
+			all = append(all, r.Document)
+		}
 		return err
 	})
 	return all, err
-}
-
-func documents(all []row) []Document {
-	var out []Document
-	for _, r := range all {
-		out = append(out, r.Document)
-	}
-	return out
 }
 
 // everything is the condition of a filter that is empty.
