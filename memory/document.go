@@ -2,13 +2,13 @@ package memory
 
 import (
 	"bytes"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -154,9 +154,7 @@ const hashSize = 16
 func (d Document) hash() []byte {
 	h := sha256.New()
 	for _, s := range []string{string(d.Kind), d.Role, d.Speaker, d.Project, d.Text} {
-		var n [8]byte
-		binary.LittleEndian.PutUint64(n[:], uint64(len(s)))
-		h.Write(n[:])
+		h.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(s))))
 		h.Write([]byte(s))
 	}
 	return h.Sum(nil)[:hashSize]
@@ -206,9 +204,7 @@ const astray = 10 * 365 * 24 * time.Hour
 // nextID makes an ID that sorts after last, also where the clock went back. A
 // last that is not one of ours, or is far in the future, does not count.
 func nextID(now time.Time, last string) string {
-	var random [4]byte
-	rand.Read(random[:]) // never fails
-	n := idNumber(now) | uint64(binary.LittleEndian.Uint32(random[:])>>(32-randomBits))
+	n := idNumber(now) | rand.Uint64N(1<<randomBits)
 	before, ours := uint64(0), len(last) == timeChars+randChars
 	for _, c := range []byte(last) {
 		digit := strings.IndexByte(alphabet, c)
