@@ -106,22 +106,16 @@ func passages(text string, said []row) string {
 		}
 	}
 	slices.SortStableFunc(order[1:], func(a, b int) int { return cmp.Compare(shares[b], shares[a]) })
-	room, kept := longRemains, make([]bool, len(lines))
+	room := longRemains
 	for _, i := range order {
 		size := len(lines[i]) + len("\n"+gap+"\n") // with the mark of a gap behind it
-		if kept[i] = (i == 0 || shares[i] > 0) && size <= room; kept[i] {
+		if size > room || i > 0 && shares[i] == 0 {
+			lines[i] = gap
+		} else {
 			room -= size
 		}
 	}
-	var left []string
-	for i, line := range lines {
-		if kept[i] {
-			left = append(left, line)
-		} else if i > 0 && kept[i-1] {
-			left = append(left, gap)
-		}
-	}
-	return strings.Join(left, "\n")
+	return strings.Join(slices.CompactFunc(lines, func(a, b string) bool { return a == gap && b == gap }), "\n")
 }
 
 // All is the filter that Forget takes for everything.
