@@ -53,15 +53,8 @@ func (s *search) lookUp(ctx context.Context) error {
 		s.terms[i].postings = s.postings(ctx, s.terms[i].text)
 	}
 	s.tellNumbersApart(ctx)
-	var unknown []term
-	known := s.terms[:0]
-	for _, t := range s.terms {
-		if t.found() {
-			known = append(known, t)
-		} else {
-			unknown = append(unknown, t)
-		}
-	}
+	known := slices.DeleteFunc(slices.Clone(s.terms), term.lost)
+	unknown := slices.DeleteFunc(s.terms, func(t term) bool { return !t.lost() })
 	s.terms = known
 	for _, t := range unknown {
 		instead := s.instead(ctx, t)

@@ -152,8 +152,8 @@ type term struct {
 	kind       bool     // it names the kind of the answer
 }
 
-// found reports whether the scope holds the term, or somebody has it in their name.
-func (t *term) found() bool { return len(t.postings) > 0 || t.speakers != nil }
+// lost reports whether the scope does not hold the term, and nobody has it in their name.
+func (t term) lost() bool { return len(t.postings) == 0 && t.speakers == nil }
 
 // scope is what is in scope, and the statistics of it.
 type scope struct {

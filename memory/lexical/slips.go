@@ -71,7 +71,7 @@ func (s *search) present(ctx context.Context, terms []term) []term {
 	for i, t := range terms {
 		terms[i].postings = s.postings(ctx, t.text)
 	}
-	return slices.DeleteFunc(terms, func(t term) bool { return !t.found() })
+	return slices.DeleteFunc(terms, term.lost)
 }
 
 // nearest gives the terms of the index with the fewest slips to a word.
