@@ -130,17 +130,10 @@ func (v *view) query(ctx context.Context, q Query) (lexical.Query, bool, error) 
 		query.Kinds = append(query.Kinds, k.number())
 	}
 	var err error
-	if len(q.Projects) > 0 {
-		if query.Projects, err = v.numbers(ctx, false, q.Projects); err != nil || len(query.Projects) == 0 {
-			return query, false, err
-		}
+	if query.Projects, err = v.numbers(ctx, false, q.Projects); err == nil {
+		query.Sessions, err = v.numbers(ctx, true, q.Sessions)
 	}
-	if len(q.Sessions) > 0 {
-		if query.Sessions, err = v.numbers(ctx, true, q.Sessions); err != nil || len(query.Sessions) == 0 {
-			return query, false, err
-		}
-	}
-	return query, true, nil
+	return query, (query.Projects != nil || len(q.Projects) == 0) && (query.Sessions != nil || len(q.Sessions) == 0), err
 }
 
 // Why says in a few words why a document was found: the words of the question

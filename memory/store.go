@@ -103,10 +103,10 @@ func (s *Store) update(ctx context.Context, f func(*sql.Tx) error) error {
 		return s.explain(ctx, err)
 	}
 	defer tx.Rollback() // does nothing after a commit
-	if err := f(tx); err != nil {
-		return s.explain(ctx, err)
+	if err = f(tx); err == nil {
+		err = tx.Commit()
 	}
-	return s.explain(ctx, tx.Commit())
+	return s.explain(ctx, err)
 }
 
 // read runs f in a transaction that sees one state of the file. It may run f

@@ -155,8 +155,12 @@ func (c *cache) loadPending(ctx context.Context, tx *sql.Tx) error {
 	return nil
 }
 
-// numbers finds the scopes of projects, or of sessions whatever their project.
+// numbers finds the scopes of projects, or of sessions whatever their project: nil if
+// there are none.
 func (v *view) numbers(ctx context.Context, ofSessions bool, names []string) ([]uint32, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
 	where := "session = '' AND project"
 	if ofSessions {
 		where = "session != '' AND session"
