@@ -81,6 +81,11 @@ func lineEnds(old, new string) string {
 	return ""
 }
 
+// crowded is how many files a directory has at least that is not searched for another
+// spelling of a name: most of its files were written by programs, which make no slips, and
+// each new one would read the names of all.
+const crowded = 500
+
 // caseVariant names a file beside a new one whose name differs in upper and lower case
 // only: on other systems both are one, and a slip is likely.
 func caseVariant(root *os.Root, name string) string {
@@ -90,7 +95,10 @@ func caseVariant(root *os.Root, name string) string {
 	}
 	defer dir.Close()
 	base := filepath.Base(name)
-	names, _ := dir.Readdirnames(scanned) // an error only makes the note shorter
+	names, _ := dir.Readdirnames(crowded) // an error only means that there is no note
+	if len(names) == crowded {
+		return ""
+	}
 	for _, have := range names {
 		if have != base && strings.EqualFold(have, base) {
 			return fmt.Sprintf("there is also %s, a name that differs only in case", printable(have))
