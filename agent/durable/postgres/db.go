@@ -130,6 +130,7 @@ const (
 	noPrivilege    = "42501"
 	tooLong        = "54000" // program_limit_exceeded
 	noText         = "22021" // character_not_in_repertoire
+	stopping       = "57P"   // what these begin with says that the server stops
 )
 
 // code is that of an error of PostgreSQL's, "" of any other.
@@ -192,20 +193,38 @@ var errLong = errors.New("an id and the names of a session, a project and a spea
 
 // inTenant runs f in a transaction that sees and changes what belongs to a tenant.
 func (db *DB) inTenant(ctx context.Context, tenant string, f func(pgx.Tx) error) error {
-	tx, err := db.pool.Begin(ctx)
+	// The transaction and its tenant are one message. It can have no parameters, and digits
+	// need no quotes.
+	begin := pgx.TxOptions{BeginQuery: fmt.Sprintf("BEGIN; SELECT set_config('mylm.tenant', convert_from('\\x%x', 'UTF8'), true)", tenant)}
+	tx, err := db.pool.BeginTx(ctx, begin)
 	if err != nil && ctx.Err() == nil { // as after a restart of the server, of which the connections do not know
 		db.pool.Reset()
-		tx, err = db.pool.Begin(ctx)
+		tx, err = db.pool.BeginTx(ctx, begin)
 	}
 	if err != nil {
 		return explain(ctx, err)
 	}
 	defer tx.Rollback(ctx) // does nothing after a commit
-	if _, err = tx.Exec(ctx, "SELECT set_config('mylm.tenant', $1, true)", tenant); err == nil {
-		err = f(tx)
-	}
-	if err == nil {
+	if err = f(tx); err == nil {
 		err = tx.Commit(ctx)
 	}
 	return explain(ctx, err)
+}
+
+// send sends statements of a tenant as one message, which is one transaction: the server
+// commits all of it or nothing. To send them twice has to do no harm: where the connection
+// was lost, nobody knows whether they were carried out, and they are sent again.
+func (db *DB) send(ctx context.Context, tenant string, queue func(*pgx.Batch)) error {
+	batch := &pgx.Batch{}
+	batch.Queue("SELECT set_config('mylm.tenant', $1, true)", tenant)
+	queue(batch)
+	err := db.pool.SendBatch(ctx, batch).Close()
+	if err == nil || ctx.Err() != nil || code(err) != "" && !strings.HasPrefix(code(err), stopping) {
+		return explain(ctx, err)
+	}
+	return db.inTenant(ctx, tenant, func(tx pgx.Tx) error {
+		batch := &pgx.Batch{}
+		queue(batch)
+		return tx.SendBatch(ctx, batch).Close()
+	})
 }

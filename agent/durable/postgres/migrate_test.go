@@ -186,6 +186,17 @@ func TestConnectionsLost(t *testing.T) {
 			t.Errorf("Append %d: %v", i, err)
 		}
 	}
+	pgtest.Administer(t, address, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid != pg_backend_pid()")
+	if err := record.Append(t.Context(), agent.Entry{Session: "s", Seq: 4, Time: time.Now(), Payload: agent.ReplyEntry{Text: "x"}}); err != nil {
+		t.Errorf("Append of a reply: %v", err)
+	}
+	pgtest.Administer(t, address, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid != pg_backend_pid()")
+	if err := payloads(t, db, "t").Put(t.Context(), map[string][]byte{"a": []byte("x"), "b": []byte("y")}); err != nil {
+		t.Errorf("Put: %v", err)
+	}
+	if found, err := payloads(t, db, "t").Get(t.Context(), []string{"a", "b"}); err != nil || len(found) != 2 {
+		t.Errorf("Get: %v, %v", found, err)
+	}
 }
 
 // An error that comes again is told apart from that of a server which is away.

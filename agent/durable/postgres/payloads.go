@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -15,29 +16,37 @@ import (
 type Payloads struct {
 	db     *DB
 	tenant string
+	recent generations
 }
 
 // Payloads returns those of a tenant. Nothing is read before they are used.
 func (db *DB) Payloads(tenant string) (*Payloads, error) {
-	return &Payloads{db, tenant}, checkTenant(tenant)
+	return &Payloads{db: db, tenant: tenant}, checkTenant(tenant)
 }
 
 // Put keeps payloads, all or none. One that is there is as new.
 func (p *Payloads) Put(ctx context.Context, all map[string][]byte) error {
-	return p.db.inTenant(ctx, p.tenant, func(tx pgx.Tx) error {
-		batch := &pgx.Batch{}
+	err := p.db.send(ctx, p.tenant, func(batch *pgx.Batch) {
 		for _, key := range slices.Sorted(maps.Keys(all)) { // in one order, so that no two wait for each other
 			batch.Queue("INSERT INTO payloads (key, data) VALUES ($1, $2) ON CONFLICT (tenant, key) DO UPDATE SET stored = now()", key, all[key])
 		}
-		return tx.SendBatch(ctx, batch).Close()
 	})
+	if err == nil {
+		p.recent.add(all)
+	}
+	return err
 }
 
 // Get returns those of the payloads that are there. One that was not put or read for half a
 // day is as new: a history that is read again may be that of a run which began later, as
-// where a workflow was reset.
+// where a workflow was reset. Those that this process has put or read within the last hour
+// it has itself.
 func (p *Payloads) Get(ctx context.Context, keys []string) (map[string][]byte, error) {
-	found := map[string][]byte{}
+	found, keys := p.recent.find(keys)
+	if len(keys) == 0 {
+		return found, nil
+	}
+	read := map[string][]byte{}
 	err := p.db.inTenant(ctx, p.tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, "SELECT key, data, stored < now() - interval '12 hours' FROM payloads WHERE key = ANY ($1)", keys)
 		if err != nil {
@@ -48,7 +57,7 @@ func (p *Payloads) Get(ctx context.Context, keys []string) (map[string][]byte, e
 		var aged bool
 		var old []string
 		_, err = pgx.ForEachRow(rows, []any{&key, &data, &aged}, func() error {
-			found[key] = slices.Clone(data)
+			read[key] = slices.Clone(data)
 			if aged {
 				old = append(old, key)
 			}
@@ -61,7 +70,69 @@ func (p *Payloads) Get(ctx context.Context, keys []string) (map[string][]byte, e
 			(SELECT key FROM payloads WHERE key = ANY ($1) ORDER BY key FOR UPDATE SKIP LOCKED)`, old) // who holds one makes it new
 		return err
 	})
+	p.recent.add(read)
+	maps.Copy(found, read)
 	return found, err
+}
+
+// generations are payloads that were put or read last, the newer ones and those before: the
+// worker that puts one reads it next, and once more when the history has it.
+type generations struct {
+	mu         sync.Mutex
+	newer, old map[string][]byte
+	size       int // of the newer ones
+	since      time.Time
+}
+
+// Where one of these is reached, the newer ones become the old ones.
+const (
+	generation     = 8 << 20 // bytes
+	generationTime = 30 * time.Minute
+)
+
+func (g *generations) add(all map[string][]byte) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.turn()
+	for key, data := range all {
+		g.newer[key] = data
+		g.size += len(data)
+	}
+}
+
+// find returns those that are there, and the keys of the others.
+func (g *generations) find(keys []string) (found map[string][]byte, missing []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.turn()
+	found = map[string][]byte{}
+	for _, key := range keys {
+		if data, ok := g.newer[key]; ok {
+			found[key] = data
+		} else if data, ok := g.old[key]; ok {
+			found[key] = data
+		} else {
+			missing = append(missing, key)
+		}
+	}
+	return found, missing
+}
+
+func (g *generations) turn() {
+	age := time.Since(g.since)
+	if age < generationTime && g.size < generation {
+		return
+	}
+	if g.old = g.newer; age > 2*generationTime {
+		g.old = nil
+	}
+	g.newer, g.size, g.since = map[string][]byte{}, 0, time.Now()
+}
+
+func (g *generations) clear() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.newer, g.old, g.size, g.since = nil, nil, 0, time.Time{}
 }
 
 // batch is how many payloads are deleted at once.
@@ -71,6 +142,7 @@ const batch = 1000
 // A payload is needed for as long as the history that names it: choose a time before any
 // run began whose history is still there. Where another process does it, nothing is done.
 func (p *Payloads) Expire(ctx context.Context, before time.Time) (n int64, err error) {
+	p.recent.clear()
 	for more := true; more && err == nil; {
 		err = p.db.inTenant(ctx, p.tenant, func(tx pgx.Tx) error {
 			var ours bool

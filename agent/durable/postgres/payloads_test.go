@@ -51,6 +51,12 @@ func TestPayloads(t *testing.T) {
 	if all := get(theirs, "c"); string(all["c"]) != "another" {
 		t.Errorf("the tenant sees another's: %q", all["c"])
 	}
+	if err := ours.Put(t.Context(), map[string][]byte{"d": {}, "\xff": {}}); err == nil {
+		t.Error("a key that is no text was kept")
+	}
+	if all, err := payloads(t, db, "ours").Get(t.Context(), []string{"d"}); len(all) > 0 || err != nil {
+		t.Errorf("half of what was put is kept: %v, %v", all, err)
+	}
 	if n, err := ours.Expire(t.Context(), between); n != 1 || err != nil {
 		t.Errorf("%d expired, %v", n, err)
 	}
@@ -69,7 +75,8 @@ func TestPayloads(t *testing.T) {
 // process at a time.
 func TestExpire(t *testing.T) {
 	address := migrated(t)
-	p := payloads(t, open(t, address), "t")
+	db := open(t, address)
+	p, reader := payloads(t, db, "t"), payloads(t, db, "t") // as another process
 	all := map[string][]byte{}
 	for i := range 2500 {
 		all[fmt.Sprint(i)] = []byte("x")
@@ -78,7 +85,7 @@ func TestExpire(t *testing.T) {
 		t.Fatal(err)
 	}
 	pgtest.Administer(t, address, "UPDATE payloads SET stored = now() - interval '90 days'")
-	if found, err := p.Get(t.Context(), []string{"7", "8"}); err != nil || len(found) != 2 {
+	if found, err := reader.Get(t.Context(), []string{"7", "8"}); err != nil || len(found) != 2 {
 		t.Fatal(found, err)
 	}
 	var group sync.WaitGroup

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"mylm/agent"
 	"mylm/agent/journal"
@@ -35,13 +36,41 @@ func (db *DB) Sessions(tenant string) (*Sessions, error) {
 // runs that continue a session the second fails with journal.ErrInUse, before anything
 // that its entry announces has happened.
 func (s *Sessions) Append(ctx context.Context, e agent.Entry) error {
-	if e.Session == "" || len(e.Session) > 100 || strings.ContainsRune(e.Session, 0) {
+	if e.Session == "" || len(e.Session) > 100 || strings.ContainsRune(e.Session, 0) || !utf8.ValidString(e.Session) {
 		return fmt.Errorf("%w: %.40q is not a valid session id", journal.ErrNotBegun, e.Session)
 	}
 	data, err := json.Marshal(e)
 	if err != nil {
 		return fmt.Errorf("session %s: %w", e.Session, err)
 	}
+	state := journal.Unfinished
+	if end, ok := e.Payload.(agent.EndEntry); ok {
+		state = string(end.StopReason)
+	}
+	if new(journal.Header).Fill(e) || len(e.Images()) > 0 {
+		return s.appendLocked(ctx, e, string(data), state)
+	}
+	var added int64 // entries: none if it does not follow the last one
+	err = s.db.send(ctx, s.tenant, func(batch *pgx.Batch) {
+		batch.Queue(`WITH session AS (UPDATE sessions SET changed = now(), state = $3, size = size + $4, last = $2 WHERE id = $1 AND last = $2 - 1 RETURNING id)
+			INSERT INTO entries (session, seq, data) SELECT id, $2, $5 FROM session`, e.Session, e.Seq, state, len(data), string(data)).
+			Exec(func(tag pgconn.CommandTag) error {
+				added = tag.RowsAffected()
+				return nil
+			})
+	})
+	if err == nil && added == 0 {
+		return s.appendLocked(ctx, e, string(data), state) // which says why
+	}
+	if err != nil {
+		err = fmt.Errorf("session %.100s: %w", e.Session, err)
+	}
+	return err
+}
+
+// appendLocked is Append in three messages, for an entry that changes more of the session than
+// its end, or that cannot be appended.
+func (s *Sessions) appendLocked(ctx context.Context, e agent.Entry, data, state string) error {
 	return s.within(ctx, e.Session, func(tx pgx.Tx) error {
 		last, header, err := s.lock(ctx, tx, e)
 		switch {
@@ -51,14 +80,10 @@ func (s *Sessions) Append(ctx context.Context, e agent.Entry) error {
 			return fmt.Errorf("%w, or was: entry %d does not follow entry %d; open it again", journal.ErrInUse, e.Seq, last)
 		}
 		header.Fill(e)
-		state := journal.Unfinished
-		if end, ok := e.Payload.(agent.EndEntry); ok {
-			state = string(end.StopReason)
-		}
 		batch := &pgx.Batch{}
 		batch.Queue("UPDATE sessions SET changed = now(), title = $2, labels = $3, state = $4, size = size + $5, last = $6 WHERE id = $1",
 			e.Session, text(header.Title), labels(header.Labels), state, len(data), e.Seq)
-		batch.Queue("INSERT INTO entries (session, seq, data) VALUES ($1, $2, $3)", e.Session, e.Seq, string(data))
+		batch.Queue("INSERT INTO entries (session, seq, data) VALUES ($1, $2, $3)", e.Session, e.Seq, data)
 		for _, i := range e.Images() {
 			if i.Data != nil {
 				batch.Queue("INSERT INTO pictures (session, hash, data) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", e.Session, i.SHA256, i.Data)
