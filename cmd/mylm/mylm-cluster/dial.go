@@ -38,6 +38,9 @@ func dialOptions(ctx *cli.Context) (o client.Options, err error) {
 		return o, failure.Config(fmt.Errorf("the settings of Temporal: %s", term.OneLine(err.Error(), 300))).
 			WithHint("They are the variables TEMPORAL_…, and the file that TEMPORAL_CONFIG_FILE names, else temporalio/temporal.toml among your settings.")
 	}
+	// What is sent is small, since what is large is in the database: to compress it costs more
+	// than to send it.
+	o.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
 	if _, _, err := net.SplitHostPort(o.HostPort); err != nil {
 		return o, failure.Usage("the address of Temporal is %s: it must be a host and a port, such as %s", term.Echoed(o.HostPort), defaultTemporal).
 			WithHint("--temporal, MYLM_TEMPORAL or TEMPORAL_ADDRESS has it.")
