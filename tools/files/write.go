@@ -84,7 +84,7 @@ func lineEnds(old, new string) string {
 // crowded is how many files a directory has at least that is not searched for another
 // spelling of a name: most of its files were written by programs, which make no slips, and
 // each new one would read the names of all.
-const crowded = 500
+const crowded = 200
 
 // caseVariant names a file beside a new one whose name differs in upper and lower case
 // only: on other systems both are one, and a slip is likely.
