@@ -351,6 +351,7 @@ func (r *Runs) withTool(s *agent.Session, name, copy string) (*agent.Agent, erro
 
 // ending is the result of a run, but for what its session holds.
 type ending struct {
+	entries
 	Result  agent.Result `json:"result"`
 	Tainted bool         `json:"tainted,omitempty"` // which the result's JSON leaves out
 	Error   string       `json:"error,omitempty"`   // as well
@@ -358,7 +359,8 @@ type ending struct {
 
 func (r *Runs) ended(ctx context.Context, in ending) error {
 	defer beat(ctx)()
-	s, err := r.store.Open(ctx, in.Result.Session)
+	in.Session = in.Result.Session // also where an earlier version wrote none
+	s, _, err := r.begin(ctx, in.entries)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package temporal_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -15,9 +16,16 @@ import (
 // the run is about to do. Then it goes on as if nothing had been. The SDK's environment has
 // ten attempts for an activity that has as many as it needs.
 func TestDatabaseAway(t *testing.T) {
-	for at, times := range map[string]int{"mylm.model": 15, "mylm.prepare": 15, "mylm.tool": 15, "mylm.info": 15, "mylm.open": 9, "mylm.record": 9} {
+	for at, times := range map[string]int{"mylm.model": 15, "mylm.prepare": 15, "mylm.tool": 15, "mylm.info": 15, "mylm.open": 9, "mylm.record": 9, "mylm.ended": 9} {
 		m, most := scripted.Say("I look. "+call("read", "a"), call("write", "b"), "It is done."), times
 		b := newBench(t, agent.Options{Model: m, MaxContextTokens: 9000})
+		ended := 0
+		if at != "mylm.record" { // which ends a run of which nothing is to be kept
+			b.runs.Ended = func(_ context.Context, s *agent.Session, r agent.Result) error {
+				ended += len(s.Entries())
+				return nil
+			}
+		}
 		b.begins(func(name string) {
 			b.store.mu.Lock()
 			defer b.store.mu.Unlock()
@@ -28,7 +36,11 @@ func TestDatabaseAway(t *testing.T) {
 			}
 		})
 		out := b.run(t, temporal.Input{Prompt: "go", Allow: tools.Writes, Continue: true})
+		b.store.down = nil
 		text := b.store.text(t, "s")
+		if ended != 0 && ended != out.Entries || out.Unkept != "" || len(b.store.sessions["s"]) != out.Entries {
+			t.Errorf("away at %s: ended with %d entries, recorded %d: %+v", at, ended, len(b.store.sessions["s"]), out)
+		}
 		if times == most || out.StopReason != agent.StopComplete || out.Turns != 3 || len(m.Requests()) != 3 || strings.Join(b.ran, ", ") != "read a, write b" || strings.Contains(text, "unknown=true") {
 			t.Errorf("away at %s: %+v; %d requests; ran %v\n%s", at, out, len(m.Requests()), b.ran, text)
 		}

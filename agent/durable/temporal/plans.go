@@ -98,7 +98,10 @@ func (r *Runs) Plan(ctx workflow.Context, in PlanInput) (Output, error) {
 	if err := e.flush(); err != nil {
 		return Output{}, err
 	}
-	unkept := e.ended(result)
+	var unkept error
+	if e.runs.Ended != nil {
+		unkept, _ = e.ended(result) // nothing is pending
+	}
 	if err := ctx.Err(); err != nil && result.StopReason == agent.StopInterrupted {
 		return Output{}, err
 	}

@@ -54,8 +54,11 @@ func (r *Runs) Workflow(ctx workflow.Context, in Input) (Output, error) {
 		events = a.Resume(run, session)
 	}
 	result, err := e.follow(events)
-	if failed := e.flush(); failed != nil {
-		return Output{}, failed
+	keeps := !in.Report && e.runs.Ended != nil // of a plan its own session is kept, not what tools returned in those of its tasks
+	if !keeps || !e.local || e.leaving || result.Run == "" {
+		if failed := e.flush(); failed != nil {
+			return Output{}, failed
+		}
 	}
 	if e.leaving && ctx.Err() == nil {
 		return Output{}, workflow.NewContinueAsNewError(ctx, WorkflowName, Input{Session: id, Allow: in.Allow, Continue: true, Run: result.Run, Settings: e.settings, Report: in.Report})
@@ -75,8 +78,11 @@ func (r *Runs) Workflow(ctx workflow.Context, in Input) (Output, error) {
 		return Output{}, refused(err)
 	}
 	var unkept error
-	if !in.Report { // of a plan its own session is kept, not what tools returned in those of its tasks
-		unkept = e.ended(result)
+	if keeps {
+		var failed error
+		if unkept, failed = e.ended(result); failed != nil {
+			return Output{}, failed
+		}
 	}
 	out := output(result, e.last, unkept)
 	if in.Report {
@@ -125,18 +131,26 @@ func (e *effects) setUp(in Input) error {
 	return nil
 }
 
-// ended tells Runs.Ended, also of a cancelled run.
-func (e *effects) ended(r agent.Result) error {
-	if e.runs.Ended == nil {
-		return nil
-	}
+// ended tells Runs.Ended, also of a cancelled run, with the entries that are pending. It
+// returns why what a run leaves is not kept, and why its end is not recorded.
+func (e *effects) ended(r agent.Result) (unkept, failed error) {
 	ctx, cancel := workflow.NewDisconnectedContext(e.ctx)
 	defer cancel()
-	in := ending{Result: r, Tainted: r.Tainted}
+	in := ending{entries: e.entries(), Result: r, Tainted: r.Tainted}
 	if in.Result.Calls = nil; r.Err != nil {
 		in.Error = r.Err.Error()
 	}
-	return workflow.ExecuteActivity(endedActivity.in(ctx, 0), endedActivity.name, in).Get(ctx, nil)
+	tell := func() error {
+		return workflow.ExecuteActivity(endedActivity.in(ctx, 0), endedActivity.name, in).Get(ctx, nil)
+	}
+	if unkept = tell(); unkept == nil {
+		e.pending = nil
+	}
+	if failed = e.flush(); failed == nil && is(unkept, notRecorded, unread) {
+		in.entries = e.entries()
+		unkept = tell()
+	}
+	return unkept, failed
 }
 
 // open is the session that a run continues, in outline, or a new one. Resume reports
