@@ -36,10 +36,7 @@ type speed struct {
 //
 // MYLM_SPEED_RUNS says how many runs each is measured with.
 func TestSpeed(t *testing.T) {
-	s := &speed{runs: number(t, "MYLM_SPEED_RUNS", 40), parts: newParts(t, "--dynamic-config-value", "system.enableActivityEagerExecution=true")}
-	s.model = newNumbering(t, func() time.Duration { return 0 }, func(n int, session string) (string, any) {
-		return "write_file", map[string]string{"path": fmt.Sprintf("%s-%d.txt", session, n), "content": "written"}
-	})
+	s := newSpeed(t)
 	s.measure("in this process", s.here(nil))
 	s.measure("in this process, sessions in PostgreSQL", s.here(s.sessions))
 	s.add(1, s.model.URL)
@@ -48,6 +45,56 @@ func TestSpeed(t *testing.T) {
 	s.idle(30 * time.Second)
 	s.add(1, s.model.URL)
 	s.measure("two workers", s.there)
+}
+
+// Workers that have a share of a processor each, so that there is some left for another: runs
+// are done as fast as there are workers. With all on one machine this is seen only so.
+func TestSpeedGrows(t *testing.T) {
+	s := newSpeed(t)
+	for i, what := range []string{"a worker with a share of a processor", "two of them", "three of them"} {
+		s.add(1, s.model.URL)
+		if err := s.limit(s.workers[i]); err != nil {
+			t.Skip(err)
+		}
+		s.measure(what, s.there)
+	}
+}
+
+func newSpeed(t *testing.T) *speed {
+	s := &speed{runs: number(t, "MYLM_SPEED_RUNS", 40), parts: newParts(t, "--dynamic-config-value", "system.enableActivityEagerExecution=true")}
+	s.model = newNumbering(t, func() time.Duration { return 0 }, func(n int, session string) (string, any) {
+		return "write_file", map[string]string{"path": fmt.Sprintf("%s-%d.txt", session, n), "content": "written"}
+	})
+	return s
+}
+
+// limit gives a worker three twentieths of a processor, by a control group of its own.
+func (s *speed) limit(worker *process) error {
+	dir, limits := "/sys/fs/cgroup", [][2]string{{"cpu.max", "7500 50000"}}
+	if old := filepath.Join(dir, "cpu"); exists(filepath.Join(old, "cpu.cfs_quota_us")) { // version 1
+		dir, limits = old, [][2]string{{"cpu.cfs_period_us", "50000"}, {"cpu.cfs_quota_us", "7500"}}
+	}
+	dir, err := os.MkdirTemp(dir, "mylm-speed")
+	if err != nil {
+		return err
+	}
+	s.t.Cleanup(func() {
+		_ = worker.kill() // it may have been killed
+		if err := os.Remove(dir); err != nil {
+			s.t.Error(err)
+		}
+	})
+	for _, l := range append(limits, [2]string{"cgroup.procs", strconv.Itoa(worker.cmd.Process.Pid)}) {
+		if err := os.WriteFile(filepath.Join(dir, l[0]), []byte(l[1]), 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // number is one that the environment says, or another.
