@@ -130,7 +130,6 @@ const (
 	noPrivilege    = "42501"
 	tooLong        = "54000" // program_limit_exceeded
 	noText         = "22021" // character_not_in_repertoire
-	stopping       = "57P"   // what these begin with says that the server stops
 )
 
 // code is that of an error of PostgreSQL's, "" of any other.
@@ -193,9 +192,7 @@ var errLong = errors.New("an id and the names of a session, a project and a spea
 
 // inTenant runs f in a transaction that sees and changes what belongs to a tenant.
 func (db *DB) inTenant(ctx context.Context, tenant string, f func(pgx.Tx) error) error {
-	// The transaction and its tenant are one message. It can have no parameters, and digits
-	// need no quotes.
-	begin := pgx.TxOptions{BeginQuery: fmt.Sprintf("BEGIN; SELECT set_config('mylm.tenant', convert_from('\\x%x', 'UTF8'), true)", tenant)}
+	begin := pgx.TxOptions{BeginQuery: "BEGIN; SELECT " + as(tenant)} // one message
 	tx, err := db.pool.BeginTx(ctx, begin)
 	if err != nil && ctx.Err() == nil { // as after a restart of the server, of which the connections do not know
 		db.pool.Reset()
@@ -211,20 +208,25 @@ func (db *DB) inTenant(ctx context.Context, tenant string, f func(pgx.Tx) error)
 	return explain(ctx, err)
 }
 
+// as is the call that makes a transaction one of a tenant. It needs no parameter, which the
+// message that begins a transaction cannot have, and no quotes, and it is the same name
+// whatever the settings for strings and encodings are.
+func as(tenant string) string {
+	return fmt.Sprintf("set_config('mylm.tenant', convert_from(decode('%x', 'hex'), 'UTF8'), true)", tenant)
+}
+
 // send sends statements of a tenant as one message, which is one transaction: the server
-// commits all of it or nothing. To send them twice has to do no harm: where the connection
-// was lost, nobody knows whether they were carried out, and they are sent again.
+// commits all of it or nothing.
 func (db *DB) send(ctx context.Context, tenant string, queue func(*pgx.Batch)) error {
 	batch := &pgx.Batch{}
-	batch.Queue("SELECT set_config('mylm.tenant', $1, true)", tenant)
+	batch.Queue("SELECT " + as(tenant))
 	queue(batch)
-	err := db.pool.SendBatch(ctx, batch).Close()
-	if err == nil || ctx.Err() != nil || code(err) != "" && !strings.HasPrefix(code(err), stopping) {
-		return explain(ctx, err)
-	}
-	return db.inTenant(ctx, tenant, func(tx pgx.Tx) error {
-		batch := &pgx.Batch{}
-		queue(batch)
-		return tx.SendBatch(ctx, batch).Close()
-	})
+	return explain(ctx, db.pool.SendBatch(ctx, batch).Close())
+}
+
+// passes reports whether an error is one that passes, such as that of a connection which was
+// lost: then nobody knows whether its statements were carried out.
+func passes(ctx context.Context, err error) bool {
+	var p permanent
+	return err != nil && ctx.Err() == nil && !errors.As(err, &p)
 }

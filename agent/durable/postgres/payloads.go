@@ -24,13 +24,22 @@ func (db *DB) Payloads(tenant string) (*Payloads, error) {
 	return &Payloads{db: db, tenant: tenant}, checkTenant(tenant)
 }
 
-// Put keeps payloads, all or none. One that is there is as new.
+// Put keeps payloads, all or none. One that is there is as new. They are not to be changed
+// later, and neither are those that Get returns.
 func (p *Payloads) Put(ctx context.Context, all map[string][]byte) error {
-	err := p.db.send(ctx, p.tenant, func(batch *pgx.Batch) {
+	queue := func(batch *pgx.Batch) {
 		for _, key := range slices.Sorted(maps.Keys(all)) { // in one order, so that no two wait for each other
 			batch.Queue("INSERT INTO payloads (key, data) VALUES ($1, $2) ON CONFLICT (tenant, key) DO UPDATE SET stored = now()", key, all[key])
 		}
-	})
+	}
+	err := p.db.send(ctx, p.tenant, queue)
+	if passes(ctx, err) { // to put them twice does no harm
+		err = p.db.inTenant(ctx, p.tenant, func(tx pgx.Tx) error {
+			batch := &pgx.Batch{}
+			queue(batch)
+			return tx.SendBatch(ctx, batch).Close()
+		})
+	}
 	if err == nil {
 		p.recent.add(all)
 	}
@@ -39,7 +48,7 @@ func (p *Payloads) Put(ctx context.Context, all map[string][]byte) error {
 
 // Get returns those of the payloads that are there. One that was not put or read for half a
 // day is as new: a history that is read again may be that of a run which began later, as
-// where a workflow was reset. Those that this process has put or read within the last hour
+// where a workflow was reset. Those that this process has put or read in the last hour or so
 // it has itself.
 func (p *Payloads) Get(ctx context.Context, keys []string) (map[string][]byte, error) {
 	found, keys := p.recent.find(keys)
@@ -70,7 +79,9 @@ func (p *Payloads) Get(ctx context.Context, keys []string) (map[string][]byte, e
 			(SELECT key FROM payloads WHERE key = ANY ($1) ORDER BY key FOR UPDATE SKIP LOCKED)`, old) // who holds one makes it new
 		return err
 	})
-	p.recent.add(read)
+	if err == nil {
+		p.recent.add(read)
+	}
 	maps.Copy(found, read)
 	return found, err
 }

@@ -59,9 +59,13 @@ func (s *Sessions) Append(ctx context.Context, e agent.Entry) error {
 				return nil
 			})
 	})
-	if err == nil && added == 0 {
-		return s.appendLocked(ctx, e, string(data), state) // which says why
-	}
+	lost := passes(ctx, err)
+	if err == nil && added == 0 || lost {
+		again := s.appendLocked(ctx, e, string(data), state) // which says why not
+		if !lost || !errors.Is(again, journal.ErrInUse) {
+			return again
+		}
+	} // else the entry there may be this one
 	if err != nil {
 		err = fmt.Errorf("session %.100s: %w", e.Session, err)
 	}

@@ -281,3 +281,30 @@ func TestEnd(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A tenant has one name, however the server reads strings: what is recorded of it in one
+// message, and what is read in another, is its own.
+func TestTenantsByAnySetting(t *testing.T) {
+	address := migrated(t)
+	for _, setting := range []string{"standard_conforming_strings=off", "client_encoding=LATIN1", "bytea_output=escape"} {
+		db, plain := open(t, address+"&"+setting), open(t, address)
+		for _, name := range []string{"ab", "über", `o'x\y`, `\x6162`} {
+			s, id := sessions(t, db, name+setting), "s"
+			for i, p := range []agent.EntryPayload{agent.PromptEntry{Text: "x"}, agent.ReplyEntry{Text: "y"}} {
+				if err := s.Append(t.Context(), agent.Entry{Session: id, Seq: i + 1, Time: time.Now(), Payload: p}); err != nil {
+					t.Errorf("%s, tenant %s: %v", setting, name, err)
+				}
+			}
+			p := payloads(t, db, name+setting)
+			if err := p.Put(t.Context(), map[string][]byte{"k": []byte(name)}); err != nil {
+				t.Error(err)
+			}
+			if all, err := sessions(t, plain, name+setting).After(t.Context(), id, 0); len(all) != 2 || err != nil {
+				t.Errorf("%s, tenant %s: %d entries, %v", setting, name, len(all), err)
+			}
+			if found, err := payloads(t, plain, name+setting).Get(t.Context(), []string{"k"}); string(found["k"]) != name || err != nil {
+				t.Errorf("%s, tenant %s: %q, %v", setting, name, found["k"], err)
+			}
+		}
+	}
+}
