@@ -349,7 +349,7 @@ func (r *Runs) withTool(s *agent.Session, name, copy string) (*agent.Agent, erro
 	return agent.New(o)
 }
 
-// ending is the result of a run, but for what its session holds.
+// ending is the result of a run, but for what its session holds, and its last entries.
 type ending struct {
 	entries
 	Result  agent.Result `json:"result"`
@@ -359,8 +359,13 @@ type ending struct {
 
 func (r *Runs) ended(ctx context.Context, in ending) error {
 	defer beat(ctx)()
-	in.Session = in.Result.Session // also where an earlier version wrote none
-	s, _, err := r.begin(ctx, in.entries)
+	var s *agent.Session
+	var err error
+	if in.Through == 0 { // an earlier version has recorded them
+		s, err = r.store.Open(ctx, in.Result.Session)
+	} else {
+		s, _, err = r.begin(ctx, in.entries)
+	}
 	if err != nil {
 		return err
 	}

@@ -81,7 +81,8 @@ type Runs struct {
 	Tools func(*agent.Session) ([]*tools.Tool, error)
 	// Ended is called when a run has ended, with the session as it is recorded, and the
 	// result without its messages and calls: here what the run leaves goes to the memory.
-	// It is called again if it fails or its worker is lost, five times at most.
+	// It is called again if it fails or its worker is lost, five times at most, or ten where
+	// the database was away meanwhile.
 	Ended func(context.Context, *agent.Session, agent.Result) error
 	// ToolQueue is the task queue of the workers that RegisterTools is called with. Runs have
 	// tools called there whose own workers have none; "": their own workers have them.
@@ -234,9 +235,9 @@ var (
 	// It compares the copy that the run worked in with what it was. What fails is the record,
 	// which is waited for.
 	leaveActivity = rule{"mylm.leave", 10 * time.Minute, beatWithin, 0, late, false}
-	// Without its record a run has no end. The others do not wait for the database: where
-	// they cannot record what they begin with, the run waits with this one, and has them
-	// done then.
+	// Without its record a run has no end. The others, that which tells of the end, too, do
+	// not wait for the database: where they cannot record what they begin with, the run waits
+	// with this one, and has them done then.
 	recordActivity = rule{"mylm.record", time.Minute, 0, 0, late, false}
 	// It may embed what the run leaves. An answer does not wait for it for ever.
 	endedActivity = rule{"mylm.ended", 5 * time.Minute, beatWithin, 5, soon, false}

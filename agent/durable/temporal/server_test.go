@@ -31,7 +31,7 @@ var record = flag.Bool("record", false, "write the histories in testdata again")
 // The recorded histories that are written again, with decisions and of a run that another
 // execution began. Others are of earlier versions.
 const (
-	recorded  = "testdata/local.json"
+	recorded  = "testdata/closing.json" // with what the run leaves
 	continued = "testdata/local-continued.json"
 	apart     = "testdata/queues.json"     // of a run whose tools were called by other workers
 	planned   = "testdata/local-plan.json" // of a plan with tasks beside each other
@@ -60,6 +60,7 @@ func TestReplay(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	for _, file := range files {
+		runs.Ended = endedOf(file)
 		if err := replayer.ReplayWorkflowHistoryFromJSONFile(nil, file); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
@@ -85,7 +86,8 @@ func TestReplayElsewhere(t *testing.T) {
 	}
 	replayer := worker.NewWorkflowReplayer()
 	other.Register(workflows{replayer})
-	for _, file := range []string{recorded, continued, apart, planned, copied, "testdata/settings.json", "testdata/settings-continued.json", "testdata/plan.json"} {
+	for _, file := range []string{recorded, continued, apart, planned, copied, "testdata/local.json", "testdata/settings.json", "testdata/settings-continued.json", "testdata/plan.json"} {
+		other.Ended = endedOf(file)
 		if err := replayer.ReplayWorkflowHistoryFromJSONFile(nil, file); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
@@ -93,6 +95,14 @@ func TestReplayElsewhere(t *testing.T) {
 	if err := replayer.ReplayWorkflowHistoryFromJSONFile(nil, first); err == nil {
 		t.Error("a history without settings passes as well")
 	}
+}
+
+// endedOf is what the workers of a recorded history were told of its end with.
+func endedOf(file string) func(context.Context, *agent.Session, agent.Result) error {
+	if file != recorded {
+		return nil
+	}
+	return func(context.Context, *agent.Session, agent.Result) error { return nil }
 }
 
 // workflows takes no activity.
@@ -217,6 +227,12 @@ func historyOf(t *testing.T, c client.Client, id, run string) *history.History {
 func TestServer(t *testing.T) {
 	c, store := server(t, client.Options{}).Client(), &store{}
 	first, runs := script(t, store)
+	var left agent.Result
+	kept := func(_ context.Context, _ *agent.Session, r agent.Result) error {
+		left = r
+		return nil
+	}
+	runs.Ended = kept
 	w := work(t, c, runs)
 	run := start(t, c, temporal.Input{Session: "s", Prompt: "go"})
 	q := waiting(t, c, "s")
@@ -227,6 +243,7 @@ func TestServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	rest.Ended = kept
 	w = work(t, c, rest)
 	defer w.Stop()
 	decide(t, c, "s", temporal.Decision{Call: q.Call, Decision: agent.Decision{Verdict: agent.Allow}})
@@ -241,8 +258,8 @@ func TestServer(t *testing.T) {
 	if ran := strings.Join(append(first.ran, second.ran...), ", "); out.Turns != 4 || ran != "read a, write b" || len(second.ran) != 1 {
 		t.Errorf("%+v; ran %s\n%s", out, ran, store.text(t, "s"))
 	}
-	if !strings.HasSuffix(store.text(t, "s"), "reply It is done.\nend denied\n") {
-		t.Error(store.text(t, "s"))
+	if !strings.HasSuffix(store.text(t, "s"), "reply It is done.\nend denied\n") || left.Response != "It is done." {
+		t.Errorf("%+v\n%s", left, store.text(t, "s"))
 	}
 
 	h := historyOf(t, c, "s", run.GetRunID())

@@ -25,6 +25,7 @@ type settings struct {
 	ToolsApart bool  `json:"elsewhere,omitempty"` // tools and workspace are those of another worker, or a copy
 	Copy       *home `json:"copy,omitempty"`      // the workspace of the run is a copy
 	Local      bool  `json:"local,omitempty"`     // what is short is done within workflow tasks: not in earlier versions
+	Closing    bool  `json:"closing,omitempty"`   // the end is recorded by the activity that tells Runs.Ended of it: the same
 
 	Model      string            `json:"model,omitempty"` // its name
 	Labels     map[string]string `json:"labels,omitempty"`
@@ -71,7 +72,7 @@ type definition struct {
 // newSettings are those of a worker's options.
 func newSettings(o agent.Options) (*settings, error) {
 	s := &settings{
-		Local:  true,
+		Local: true, Closing: true,
 		Labels: o.Labels, Transforms: o.Hooks.TransformContext != nil,
 		Form: o.Form, Compact: o.Compact, System: o.System, Identity: o.Identity, Sections: o.Sections, Environment: o.Environment,
 		MaxTurns: o.MaxTurns, MaxRepeatedCalls: o.MaxRepeatedCalls, MaxConsecutiveErrors: o.MaxConsecutiveErrors, MaxMalformed: o.MaxMalformed,

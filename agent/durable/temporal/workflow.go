@@ -55,7 +55,7 @@ func (r *Runs) Workflow(ctx workflow.Context, in Input) (Output, error) {
 	}
 	result, err := e.follow(events)
 	keeps := !in.Report && e.runs.Ended != nil // of a plan its own session is kept, not what tools returned in those of its tasks
-	if !keeps || !e.local || e.leaving || result.Run == "" {
+	if !keeps || !e.closing || e.leaving || result.Run == "" {
 		if failed := e.flush(); failed != nil {
 			return Output{}, failed
 		}
@@ -119,7 +119,7 @@ func (e *effects) setUp(in Input) error {
 			e.settings, err = json.Marshal(s)
 		}
 		if err == nil {
-			e.home, e.local = s.Copy, s.Local
+			e.home, e.local, e.closing = s.Copy, s.Local, s.Closing
 			e.opts, err = s.options(e)
 		}
 		if err != nil {
@@ -226,6 +226,7 @@ type effects struct {
 	settings json.RawMessage // they, nil in histories of the first version
 	home     *home           // nil: the run works in the workspace of its workers
 	local    bool            // what is short is done within workflow tasks
+	closing  bool            // the end is recorded by the activity that tells of it
 	part     bool            // of a plan, which has the copy
 	allow    tools.Effect
 	away     bool // the call that is prepared is made by a worker of ToolQueue

@@ -23,7 +23,7 @@ const databaseVariable = "MYLM_DATABASE"
 // under way would no longer run again, since the test of the recorded histories in
 // agent/durable/temporal fails, or when earlier workers cannot run the new ones again.
 // Workers of one queue have the same.
-const loopVersion = 5
+const loopVersion = 6
 
 // The groups of flags in the help.
 const (

@@ -92,7 +92,7 @@ func TestFaultsSayWhatToDo(t *testing.T) {
 		{"no Temporal", []string{"ask", "--temporal", "127.0.0.1:1", "x"}, 3, []string{"no Temporal answers at 127.0.0.1:1", "temporal server start-dev", "MYLM_TEMPORAL"}},
 		{"no address", []string{"ask", "--temporal", "x", "x"}, 2, []string{"a host and a port", "127.0.0.1:7233"}},
 		{"no namespace", []string{"worker", "--temporal", good, "--namespace", "nosuch"}, 2, []string{`no namespace "nosuch"`, "temporal operator namespace create nosuch"}},
-		{"workers of another version", []string{"ask", "--temporal", other, "x"}, 2, []string{"have another version: 9 of the loop, this one has 5", "MYLM_TASK_QUEUE"}},
+		{"workers of another version", []string{"ask", "--temporal", other, "x"}, 2, []string{"have another version: 9 of the loop, this one has 6", "MYLM_TASK_QUEUE"}},
 		{"workers that are none of ours", []string{"ask", "--temporal", foreign, "x"}, 2, []string{"another version: unknown"}},
 		{"a worker beside another version", []string{"worker", "-m", "demo", "--temporal", other}, 2, []string{"1 worker of another version", "a queue of its own"}},
 		{"a worker where another version was", []string{"worker", "-m", "scripted/" + missing, "--temporal", gone}, 2, []string{"cannot read the script"}},
