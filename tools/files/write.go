@@ -81,9 +81,9 @@ func lineEnds(old, new string) string {
 	return ""
 }
 
-// crowded is how many files a directory has at least that is not searched for another
-// spelling of a name: most of its files were written by programs, which make no slips, and
-// each new one would read the names of all.
+// crowded is how many entries a directory has at least that is not searched for another
+// spelling of a name: most of them were made by programs, which make no slips, and each new
+// one would read the names of all.
 const crowded = 200
 
 // caseVariant names a file beside a new one whose name differs in upper and lower case

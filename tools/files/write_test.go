@@ -2,6 +2,7 @@ package files_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -93,6 +94,17 @@ func TestWrite(t *testing.T) {
 		}
 	}
 	nothingElse(t, filepath.Join(root, "dir"), "deep.txt", "other")
+}
+
+// A directory with very many files is not searched for a name that differs in case.
+func TestWriteCrowded(t *testing.T) {
+	for n, want := range map[int]string{100: "\n[there is also old.txt, a name that differs only in case]", 300: ""} {
+		all := map[string]string{"old.txt": "x"}
+		for i := range n {
+			all[fmt.Sprint(i)] = "x"
+		}
+		wantText(t, write(t, files.Options{Root: tree(t, all)}, "OLD.txt", "5", false), "wrote OLD.txt: a new file, 1 byte, 1 line"+want, false)
+	}
 }
 
 // A write that cannot succeed reports why without a question, and changes nothing.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -68,6 +69,9 @@ func newSpeed(t *testing.T) *speed {
 	return s
 }
 
+// procs is the file of a control group that has its processes.
+const procs = "cgroup.procs"
+
 // limit gives a worker three twentieths of a processor, by a control group of its own.
 func (s *speed) limit(worker *process) error {
 	dir, limits := "/sys/fs/cgroup", [][2]string{{"cpu.max", "7500 50000"}}
@@ -78,18 +82,18 @@ func (s *speed) limit(worker *process) error {
 	if err != nil {
 		return err
 	}
+	pid := []byte(strconv.Itoa(worker.cmd.Process.Pid))
 	s.t.Cleanup(func() {
-		_ = worker.kill() // it may have been killed
-		if err := os.Remove(dir); err != nil {
+		if err := errors.Join(os.WriteFile(filepath.Join(dir, "..", procs), pid, 0), os.Remove(dir)); err != nil {
 			s.t.Error(err)
 		}
 	})
-	for _, l := range append(limits, [2]string{"cgroup.procs", strconv.Itoa(worker.cmd.Process.Pid)}) {
+	for _, l := range limits {
 		if err := os.WriteFile(filepath.Join(dir, l[0]), []byte(l[1]), 0); err != nil {
 			return err
 		}
 	}
-	return nil
+	return os.WriteFile(filepath.Join(dir, procs), pid, 0)
 }
 
 func exists(path string) bool {
