@@ -22,12 +22,13 @@ type date struct {
 	text  string // as written, empty if nothing is said
 }
 
-func (d date) said() bool { return d.text != "" }
-
-func utc(seconds int64) time.Time { return time.Unix(seconds, 0).UTC() }
-
 // near is 1 within the date, and fades over the days outside it, twice as fast before it.
-func (d date) near(t time.Time) float64 {
+// Nothing is near to no date.
+func (d date) near(seconds int64) float64 {
+	t := time.Unix(seconds, 0).UTC()
+	if d.text == "" {
+		return 0
+	}
 	if d.year != 0 {
 		return d.nearIn(d.year, t)
 	}
@@ -83,7 +84,6 @@ const maxDateText = 4096
 // findDate finds the first date in a query. Its words are looked for all the
 // same: 2049 may be a port.
 func findDate(query string) date {
-	query = query[:min(len(query), maxDateText)]
 	for _, form := range dateForms() {
 		m := form.FindStringSubmatch(query)
 		if m == nil {
@@ -127,4 +127,4 @@ var when = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // asksWhen tells whether a query asks for a time.
-func asksWhen(query string) bool { return when().MatchString(query[:min(len(query), maxDateText)]) }
+func asksWhen(query string) bool { return when().MatchString(query) }

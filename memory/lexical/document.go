@@ -134,12 +134,9 @@ func mostlyAsks(text string) bool {
 	return ask > state+len(text)-start
 }
 
-// Characters that may stand inside a word and say nothing.
-const (
-	softHyphen = '\u00ad'
-	nonJoiner  = '\u200c'
-	joiner     = '\u200d'
-)
+// silent are characters that may stand inside a word and say nothing: a soft hyphen, a
+// non-joiner, a joiner.
+const silent = "\u00ad\u200c\u200d"
 
 // fold writes a word to buf without the difference of case, of accents and of
 // width: Müller, MULLER and a decomposed Mu¨ller are one.
@@ -166,7 +163,7 @@ func (a *analyser) foldWide(word string) {
 	var plain bool // the last letter was Latin, Greek or Cyrillic
 	for _, r := range norm.NFKD.String(word) {
 		switch {
-		case r == softHyphen, r == nonJoiner, r == joiner, r == utf8.RuneError:
+		case strings.ContainsRune(silent, r), r == utf8.RuneError:
 		case unicode.Is(unicode.Mn, r):
 			if !plain {
 				a.buf = utf8.AppendRune(a.buf, r)
@@ -204,14 +201,15 @@ func stemOf(word string) string {
 }
 
 type words struct {
-	stop, times map[string]bool
-	irregular   map[string]string // an inflected form to its base
+	stop, times, kinds      map[string]bool
+	english, others, asking map[string]bool   // see functions
+	irregular               map[string]string // an inflected form to its base
 }
 
 // lexicon is made when the first text is read, so that a run that never
 // searches does not pay for it.
 var lexicon = sync.OnceValue(func() words {
-	w := words{set(stopWords), set(timeWords), map[string]string{}}
+	w := words{set(stopWords), set(timeWords), set(kindTerms), set(onlyEnglish), set(otherLanguages), set(askingForKinds), map[string]string{}}
 	for _, forms := range strings.Split(irregularForms, ",") {
 		f := strings.Fields(forms)
 		for _, form := range f[1:] {
@@ -232,16 +230,10 @@ func set(words string) map[string]bool {
 // timeWord tells whether a folded word says when: one of timeWords, a year, or
 // an ordinal.
 func timeWord(word []byte) bool {
-	if lexicon().times[string(word)] {
-		return true
-	}
-	switch rest := bytes.TrimLeft(word, "0123456789"); string(rest) {
-	case "":
-		return len(word) == 4
-	case "st", "nd", "rd", "th":
-		return len(rest) < len(word)
-	}
-	return false
+	rest := bytes.TrimLeft(word, "0123456789")
+	digits := len(word) - len(rest)
+	return lexicon().times[string(word)] || digits == 4 && len(rest) == 0 ||
+		digits > 0 && slices.Contains([]string{"st", "nd", "rd", "th"}, string(rest))
 }
 
 // stopWords are the function words of English. Those of other languages are

@@ -59,9 +59,7 @@ func (s *search) features(p uint32) (v Features) {
 	if s.speaks(d) {
 		v[Speaker] = base
 	}
-	if s.date.said() {
-		v[Date] = base * s.date.near(utc(f.Docs[d].Time))
-	}
+	v[Date] = base * s.date.near(f.Docs[d].Time)
 	flags, words := f.Docs[d].Flags, float64(f.Docs[d].Length)
 	if s.when && flags&TimeWords != 0 {
 		v[When] = base

@@ -1,9 +1,6 @@
 package lexical
 
-import (
-	"slices"
-	"sync"
-)
+import "slices"
 
 // longQuestion is how many words count of a long question: no single document answers
 // all that it says.
@@ -26,7 +23,7 @@ func (s *search) answered(candidates []found) bool {
 	total := float64(s.unknown)
 	var worth [maxQueryTerms]float64
 	for i, t := range s.terms {
-		if asking()[t.text] {
+		if lexicon().kinds[t.text] {
 			continue
 		}
 		switch {
@@ -61,8 +58,6 @@ func (s *search) answered(candidates []found) bool {
 	})
 }
 
-// asking are the terms of words that say what kind of answer is wanted, and
+// kindTerms are the terms of words that say what kind of answer is wanted, and
 // nothing of what it is about.
-var asking = sync.OnceValue(func() map[string]bool {
-	return set("name call number mani much kind sort type colour color time day date year place thing person get say tell know find rememb")
-})
+const kindTerms = "name call number mani much kind sort type colour color time day date year place thing person get say tell know find rememb"

@@ -2,7 +2,6 @@ package lexical
 
 import (
 	"strings"
-	"sync"
 	"unicode"
 )
 
@@ -19,7 +18,7 @@ import (
 func (s *search) functions(a *analyser) (kinds, others map[string]bool) {
 	kinds, others, s.listed = map[string]bool{}, map[string]bool{}, true
 	for _, t := range a.found { // pairs of characters
-		if functionWords().others[t.Term] {
+		if lexicon().others[t.Term] {
 			others[t.Term] = true
 		}
 	}
@@ -29,12 +28,12 @@ func (s *search) functions(a *analyser) (kinds, others map[string]bool) {
 		a.fold(word)
 		w := string(a.buf)
 		s.listed = s.listed && kind == wordKind && !lexicon().stop[w]
-		if functionWords().english[w] {
+		if lexicon().english[w] {
 			english++
-		} else if functionWords().others[w] {
+		} else if lexicon().others[w] {
 			others[stemOf(w)] = true
 		}
-		if functionWords().asking[w] {
+		if lexicon().asking[w] {
 			asked = true
 		} else if asked && w != "de" {
 			kinds[stemOf(w)], asked = true, false
@@ -45,11 +44,6 @@ func (s *search) functions(a *analyser) (kinds, others map[string]bool) {
 	}
 	return kinds, others
 }
-
-var functionWords = sync.OnceValue(func() (w struct{ english, others, asking map[string]bool }) {
-	w.english, w.others, w.asking = set(onlyEnglish), set(otherLanguages), set(askingForKinds)
-	return w
-})
 
 // askingForKinds are words before the one that names the kind of the answer, folded.
 const askingForKinds = `which what many much welche welcher welches welchen welchem viel viele que cual cuanto cuanta cuantos cuantas

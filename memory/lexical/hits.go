@@ -85,7 +85,7 @@ func (s *search) explain(f found) Hit {
 	if s.speaks(f.doc) {
 		h.Speaker = s.facts.Speakers[s.facts.Docs[f.doc].Speaker]
 	}
-	if s.date.said() && s.date.near(utc(s.facts.Docs[f.doc].Time)) > 0 {
+	if s.date.near(s.facts.Docs[f.doc].Time) > 0 {
 		h.Date = s.date.text
 	}
 	return h

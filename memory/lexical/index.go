@@ -116,12 +116,8 @@ func (q *Query) Selects(f *Facts, doc uint32) bool { return q.covers(f, doc) && 
 
 // covers tells whether a document is in scope.
 func (q *Query) covers(f *Facts, doc uint32) bool {
-	hidden := Deleted | Superseded
-	if q.History {
-		hidden = Deleted
-	}
 	d := &f.Docs[doc]
-	return d.Flags&hidden == 0 && member(q.Projects, d.Project) && member(q.Sessions, d.Session)
+	return d.Flags&Deleted == 0 && (q.History || d.Flags&Superseded == 0) && member(q.Projects, d.Project) && member(q.Sessions, d.Session)
 }
 
 // wants tells whether a document of the scope may be a hit.

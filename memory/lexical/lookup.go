@@ -16,12 +16,12 @@ const maxQueryTerms = 32
 
 // read takes the query apart.
 func (s *search) read() {
-	text := s.query.Text
-	s.date, s.when = findDate(text), asksWhen(text)
+	head := s.query.Text[:min(len(s.query.Text), maxDateText)]
+	s.date, s.when = findDate(head), asksWhen(head)
 	a := analysers.Get().(*analyser)
 	defer a.release()
 	a.query = true
-	a.scan(text)
+	a.scan(s.query.Text)
 	s.pasted = len(a.found) > maxQueryTerms
 	kinds, dropped := s.functions(a)
 	for i, t := range a.found {
@@ -34,7 +34,7 @@ func (s *search) read() {
 		if maxQueryTerms/2 <= i && i < len(a.found)-maxQueryTerms/2 {
 			continue
 		}
-		t := term{text: t.Term, word: strings.Clone(a.words[i]), kind: kinds[t.Term] || asking()[t.Term] || strings.ContainsFunc(t.Term, functionCharacter)}
+		t := term{text: t.Term, word: strings.Clone(a.words[i]), kind: kinds[t.Term] || lexicon().kinds[t.Term] || strings.ContainsFunc(t.Term, functionCharacter)}
 		s.nameSpeakers(&t)
 		s.terms = append(s.terms, t)
 	}
@@ -59,7 +59,7 @@ func (s *search) lookUp(ctx context.Context) error {
 	for _, t := range unknown {
 		instead := s.instead(ctx, t)
 		inKnown := slices.ContainsFunc(known, func(k term) bool { return k.word == t.word }) // llama3, of which llama is known
-		if len(instead) == 0 && !inKnown && !asking()[t.text] && !strings.Contains(s.date.text, t.word) && !strings.ContainsFunc(t.word, functionCharacter) {
+		if len(instead) == 0 && !inKnown && !lexicon().kinds[t.text] && !strings.Contains(s.date.text, t.word) && !strings.ContainsFunc(t.word, functionCharacter) {
 			s.unknown++
 		}
 		for _, i := range instead {
@@ -100,9 +100,6 @@ func (s *search) beginning(ctx context.Context, first string, f func(term string
 // lacks tells whether a posting is out of scope. Its document may have been added
 // since the facts were read, and is then, too.
 func (s *search) lacks(p Posting) bool {
-	if p.Count == 0 || int(p.Doc) >= len(s.facts.place) {
-		return true
-	}
-	place := s.facts.place[p.Doc]
-	return place == gone || !s.in[place]
+	place := s.facts.place
+	return p.Count == 0 || int(p.Doc) >= len(place) || place[p.Doc] == gone || !s.in[place[p.Doc]]
 }

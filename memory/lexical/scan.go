@@ -278,7 +278,7 @@ func kindAt(text string, i int) (kind, int) {
 func kindOf(r rune) kind {
 	switch {
 	case r < 0x0E00:
-		if unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) || r == softHyphen {
+		if unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) || strings.ContainsRune(silent, r) {
 			return wordKind
 		}
 		return noKind
@@ -292,7 +292,7 @@ func kindOf(r rune) kind {
 			return k
 		}
 	}
-	if unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) || r == joiner || r == nonJoiner {
+	if unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) || strings.ContainsRune(silent, r) {
 		return wordKind
 	}
 	return noKind

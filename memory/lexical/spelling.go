@@ -40,12 +40,9 @@ func newSpelling(t term) *spelling {
 
 // plainWord tells whether a word is one that somebody may have misspelt.
 func plainWord(word string) bool {
-	for _, r := range word {
-		if !unicode.IsLetter(r) || r >= utf8.RuneSelf && kindOf(r) != wordKind {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(word, func(r rune) bool {
+		return !unicode.IsLetter(r) || r >= utf8.RuneSelf && kindOf(r) != wordKind
+	})
 }
 
 // look considers a term of the index. The slips are those in the word as it is
@@ -84,11 +81,10 @@ func (s *spelling) slips(other string) []int {
 		s.row[0] = size
 		least := size
 		for j, c := range s.word {
-			wrong := 1
+			n := min(s.last[j+1], s.row[j], s.last[j]) + 1
 			if c == r {
-				wrong = 0
+				n = min(n, s.last[j])
 			}
-			n := min(s.last[j+1]+1, s.row[j]+1, s.last[j]+wrong)
 			if size > 1 && j > 0 && c == before && s.word[j-1] == r {
 				n = min(n, s.before[j-1]+1)
 			}
