@@ -43,7 +43,12 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 		if st.Documents > 0 {
 			st.Oldest, st.Newest = instant(oldest), instant(newest)
 		}
-		if st.Bytes, err = s.size(ctx, tx); err != nil {
+		if s.backend != nil {
+			st.Bytes, err = s.backend.Size(ctx, tx)
+		} else {
+			err = tx.QueryRowContext(ctx, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").Scan(&st.Bytes)
+		}
+		if err != nil {
 			return err
 		}
 		err = each(ctx, tx, "SELECT kind, count(*), sum(octet_length(text)), min(time), max(time) FROM documents GROUP BY kind", nil, func(scan func(...any) error) error {
@@ -69,15 +74,6 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	return st, err
 }
 
-// size is that of the file.
-func (s *Store) size(ctx context.Context, tx *sql.Tx) (n int64, err error) {
-	if s.backend != nil {
-		return s.backend.Size(ctx, tx)
-	}
-	err = tx.QueryRowContext(ctx, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").Scan(&n)
-	return n, err
-}
-
 // Aside returns the paths of damaged files that Open moved aside. They may still
 // hold what was forgotten since, and stay until somebody deletes them.
 func (s *Store) Aside() ([]string, error) {
@@ -88,14 +84,11 @@ func (s *Store) Aside() ([]string, error) {
 	return slices.DeleteFunc(all, func(path string) bool { return !strings.HasPrefix(path, s.path+damagedSuffix+"-") }), err
 }
 
-// besideSuffix matches what mylm appends to the name of a memory for the marks of
+// beside returns the paths of the files that mylm made beside a memory: the marks of
 // damage, the files that were moved aside and databases in the making. Other files
 // with the memory's name in theirs are the user's.
-const besideSuffix = `^(\.damaged(\.new|-\d{8}T\d{6}Z(-\d+)?(-wal|-shm)?)?|\.new(-wal|-shm)?)$`
-
-// beside returns the paths of the files that mylm made beside a memory.
 func beside(path string) (all []string, err error) {
-	made := regexp.MustCompile(besideSuffix)
+	made := regexp.MustCompile(`^(\.damaged(\.new|-\d{8}T\d{6}Z(-\d+)?(-wal|-shm)?)?|\.new(-wal|-shm)?)$`)
 	folder, err := os.ReadDir(filepath.Dir(path))
 	for _, f := range folder {
 		if suffix, ok := strings.CutPrefix(f.Name(), filepath.Base(path)); ok && made.MatchString(suffix) {

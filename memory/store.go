@@ -128,7 +128,7 @@ func (s *Store) patiently(ctx context.Context, try func() error) error {
 	deadline := time.Now().Add(s.wait)
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
 		err := try()
-		if !busy(err) || time.Now().After(deadline) {
+		if !errors.Is(explain(ctx, s.path, err), ErrBusy) || time.Now().After(deadline) {
 			return err
 		}
 		select {
@@ -142,11 +142,6 @@ func (s *Store) patiently(ctx context.Context, try func() error) error {
 // errBusy is the error for a file that others write to.
 func errBusy(path string, err error) error {
 	return fmt.Errorf("%w: %s: another process is writing to it; try again in a moment (%w)", ErrBusy, path, err)
-}
-
-func busy(err error) bool {
-	var e *sqlite.Error
-	return errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_BUSY
 }
 
 // explain says what an error of SQLite's means, and what to do. Damage is

@@ -104,7 +104,15 @@ func (c *cache) load(ctx context.Context, tx *sql.Tx) error {
 	if err != nil {
 		return err
 	}
-	if f.Speakers, err = speakers(ctx, tx); err != nil {
+	f.Speakers = []string{""} // nobody
+	err = each(ctx, tx, "SELECT num, name FROM speakers WHERE num < 65536 ORDER BY num", nil, func(scan func(...any) error) error {
+		var num int
+		var name string
+		err := scan(&num, &name)
+		f.Speakers = append(append(f.Speakers, make([]string, max(0, num-len(f.Speakers)))...), name)
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	if err := c.loadPending(ctx, tx); err != nil {
@@ -112,23 +120,9 @@ func (c *cache) load(ctx context.Context, tx *sql.Tx) error {
 	}
 	nums, err := column[int64](ctx, tx, "SELECT num FROM documents WHERE superseded_by IS NOT NULL")
 	for _, n := range nums {
-		if n < int64(len(f.Docs)) {
-			f.Docs[n].Flags |= lexical.Superseded
-		}
+		f.Docs[n].Flags |= lexical.Superseded
 	}
 	return err
-}
-
-func speakers(ctx context.Context, tx *sql.Tx) ([]string, error) {
-	names := []string{""} // nobody
-	err := each(ctx, tx, "SELECT num, name FROM speakers WHERE num < 65536 ORDER BY num", nil, func(scan func(...any) error) error {
-		var num int
-		var name string
-		err := scan(&num, &name)
-		names = append(append(names, make([]string, max(0, num-len(names)))...), name)
-		return err
-	})
-	return names, err
 }
 
 // loadPending indexes the documents that no segment covers. Scopes and speakers
