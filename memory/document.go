@@ -18,10 +18,6 @@ import (
 	"mylm/memory/redact"
 )
 
-// mostCounted is how often one record says at most that something was said: sums of it fit
-// an int.
-const mostCounted = 1 << 30
-
 // MaxText is the largest text of a document in bytes.
 const MaxText = 8 << 20
 
@@ -126,7 +122,7 @@ func (d Document) clean(now time.Time) (Document, error) {
 		}
 	}
 	d.Time, d.Last = instant(d.Time.UnixMicro()), instant(d.Last.UnixMicro())
-	d.Count = min(max(d.Count, 1), mostCounted)
+	d.Count = min(max(d.Count, 1), 1<<30) // so that sums of them fit an int
 	return d, nil
 }
 

@@ -99,15 +99,13 @@ func (in *importer) readAll(ctx context.Context, r io.Reader) error {
 	return nil
 }
 
-// byteOrderMark is what programs on Windows begin a file in UTF-8 with.
-const byteOrderMark = '\ufeff'
-
-// beginning skips white space and byte order marks, and reports whether an array
-// follows. An error of the reader is left to who reads on.
+// beginning skips white space and the byte order mark that programs on Windows begin a
+// file in UTF-8 with, and reports whether an array follows. An error of the reader is
+// left to who reads on.
 func beginning(r *bufio.Reader) (blanks int64, array bool) {
 	for {
 		c, size, err := r.ReadRune()
-		if err != nil || c != byteOrderMark && !unicode.IsSpace(c) {
+		if err != nil || c != '\ufeff' && !unicode.IsSpace(c) {
 			_ = r.UnreadRune() // nothing, or what was just read
 			return blanks, c == '['
 		}
@@ -213,10 +211,7 @@ func (in *importer) supersede(ctx context.Context) error {
 // names no project is of the given one.
 func Exported(project string) Mapping {
 	return func(record map[string]any) ([]Document, error) {
-		data, err := json.Marshal(record)
-		if err != nil {
-			return nil, err
-		}
+		data, _ := json.Marshal(record) // it was JSON
 		d := Document{Project: project}
 		if err := json.Unmarshal(data, &d); err != nil {
 			return nil, fmt.Errorf("this is not a record that mylm exported: %w", err)

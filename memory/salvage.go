@@ -39,13 +39,10 @@ func (s *Salvage) String() string {
 		}
 		return fmt.Sprint(n, " documents were")
 	}
-	became := count(s.Saved) + " saved into a new one, "
-	switch {
-	case s.Lost > 0:
-		became += count(s.Lost) + " lost."
-	case s.Saved > 0:
-		became += "none is known to be lost."
-	default:
+	became := count(s.Saved) + " saved into a new one, none is known to be lost."
+	if s.Lost > 0 {
+		became = count(s.Saved) + " saved into a new one, " + count(s.Lost) + " lost."
+	} else if s.Saved == 0 {
 		became = "nothing in it can be read, and how many documents it held is unknown. A new one is empty."
 	}
 	return fmt.Sprintf("the memory %s was damaged: %s The damaged file is %s.", s.Path, became, s.Aside)

@@ -51,11 +51,8 @@ func (s *Store) ExportSealed(ctx context.Context, w io.Writer, f Filter, passphr
 	}
 	n, err := s.each(ctx, f, func(n int, d Document) error {
 		text := d.Text
-		d.Text = "" // stands beside
-		rest, err := json.Marshal(d)
-		if err != nil {
-			return err
-		}
+		d.Text = ""                                                                                   // stands beside
+		rest, _ := json.Marshal(d)                                                                    // the time of a stored document can be written
 		return to.AddDocument(ctx, chromem.Document{ID: d.ID, Content: text, Embedding: []float32{1}, // stored by no other means
 			Metadata: map[string]string{sealedOrder: fmt.Sprintf("%012d", n), sealedDocument: string(rest)}})
 	})

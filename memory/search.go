@@ -124,12 +124,11 @@ func (s *Store) search(ctx context.Context, q Query) (hits []Hit, err error) {
 
 // query puts a query in the numbers of the index. It tells whether the scope
 // holds anything.
-func (v *view) query(ctx context.Context, q Query) (lexical.Query, bool, error) {
-	query := lexical.Query{Text: q.Text, After: q.After, Before: q.Before, History: q.History}
+func (v *view) query(ctx context.Context, q Query) (query lexical.Query, holds bool, err error) {
+	query = lexical.Query{Text: q.Text, After: q.After, Before: q.Before, History: q.History}
 	for _, k := range q.Kinds {
 		query.Kinds = append(query.Kinds, k.number())
 	}
-	var err error
 	if query.Projects, err = v.numbers(ctx, false, q.Projects); err == nil {
 		query.Sessions, err = v.numbers(ctx, true, q.Sessions)
 	}

@@ -24,13 +24,12 @@ func (s *Store) putVectors(ctx context.Context, embedder string, documents []Doc
 		if err != nil {
 			return err
 		}
-		var num int64
-		var dimension int
+		var num, dimension int64
 		if err := tx.QueryRowContext(ctx, "SELECT num, dimension FROM embedders WHERE name = ?", embedder).Scan(&num, &dimension); err != nil {
 			return err
 		}
 		for i, v := range vectors {
-			if len(v) != dimension || dimension == 0 {
+			if int64(len(v)) != dimension || dimension == 0 {
 				return fmt.Errorf("%w: %d instead of %d from %s; their model has changed", ErrDimension, len(v), dimension, embedder)
 			}
 			if err := s.putVector(ctx, tx, num, documents[i], v); err != nil {
@@ -64,15 +63,13 @@ func (s *Store) putVector(ctx context.Context, tx *sql.Tx, embedder int64, d Doc
 // directions are compared, so that no scale is needed; a cosine is off by some
 // thousandths, and a file of them is a quarter as large, and read as much faster.
 func pack(v []float32) []byte {
-	most := float32(0)
+	most := float32(math.SmallestNonzeroFloat32) // what divides zeros
 	for _, x := range v {
 		most = max(most, x, -x)
 	}
 	data := make([]byte, len(v))
 	for i, x := range v {
-		if most > 0 {
-			data[i] = byte(int8(math.Round(float64(x / most * 127))))
-		}
+		data[i] = byte(int8(math.Round(float64(x / most * 127))))
 	}
 	return data
 }
