@@ -49,7 +49,7 @@ func TestEmbedderFails(t *testing.T) {
 	if got := search(t, s, memory.Query{Text: "automobile"}); len(got) != 1 {
 		t.Errorf("%+v", got)
 	}
-	if len(told) != 1 || !strings.Contains(told[0], "another length") {
+	if len(told) != 2 || !strings.Contains(told[0], "9 instead of 8") || !strings.Contains(told[1], "by words alone: the vector has another length") {
 		t.Errorf("told %q", told)
 	}
 	if err := s.Embed(t.Context(), m, nil); err != nil {

@@ -85,7 +85,7 @@ func (s *Store) search(ctx context.Context, q Query) (hits []Hit, err error) {
 	}
 	d, vector := s.prepare(ctx, q)
 	if d != nil && s.readOnly == nil {
-		if err := s.catchUp(ctx, d); err != nil && ctx.Err() == nil && !errors.Is(err, ErrDimension) { // which the search reports
+		if err := s.catchUp(ctx, d); err != nil && ctx.Err() == nil {
 			d.warn(err)
 		}
 	}
