@@ -135,7 +135,9 @@ func (c *cluster) workFor(ctx *cli.Context, l *link, loaded *config.Config) erro
 		return err
 	}
 	fatal := make(chan error, 1)
-	o := worker.Options{WorkerStopTimeout: stopWithin, Identity: identity() + " " + settings, OnFatalError: func(err error) {
+	// With two pollers of each kind, the SDK's default, tasks wait for one where runs are many.
+	scaled := worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{})
+	o := worker.Options{WorkflowTaskPollerBehavior: scaled, ActivityTaskPollerBehavior: scaled, WorkerStopTimeout: stopWithin, Identity: identity() + " " + settings, OnFatalError: func(err error) {
 		select {
 		case fatal <- err:
 		default: // the first says why
