@@ -150,6 +150,7 @@ func outline(body []byte) (fields []field, nulls, deep bool) {
 		switch c := body[i]; {
 		case quoted && c == '\\':
 			i++
+			continue
 		case c == '"':
 			if quoted = !quoted; quoted {
 				begin = i

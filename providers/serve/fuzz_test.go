@@ -114,6 +114,19 @@ func sameInPieces(t *testing.T, which uint8, sizes []byte, open func(sizes []byt
 	}
 }
 
+// broken are bodies that end behind a backslash in a string.
+var broken = []string{`{"model":"\`, `{"model":"m","messages":[{"role":"user","content":"abc\`}
+
+// A body that breaks off is no JSON.
+func TestBrokenBody(t *testing.T) {
+	s := start(t, says("Hello."), serve.Options{})
+	for _, body := range broken {
+		if r, text := post(t, s, "/v1/chat/completions", body); r.StatusCode != 400 || !strings.Contains(text, "not valid JSON") {
+			t.Errorf("%s: %d %s", body, r.StatusCode, text)
+		}
+	}
+}
+
 // Whatever a client sends is answered, with JSON or a stream of the surface.
 func FuzzRequest(f *testing.F) {
 	for i, s := range surfaces {
@@ -126,6 +139,9 @@ func FuzzRequest(f *testing.F) {
 			b, _ := json.Marshal(s.request(i%2 == 0, "hello", more))
 			f.Add(string(b), uint8(i))
 		}
+	}
+	for _, body := range broken {
+		f.Add(body, uint8(0))
 	}
 	f.Fuzz(func(t *testing.T, body string, which uint8) {
 		s := surfaces[int(which)%len(surfaces)]
