@@ -33,34 +33,22 @@ func EncodeObservation(name string, success bool, body string) string {
 	return "<observation>\n[" + Neutralise(name) + "] " + head + Neutralise(body) + "\n</observation>"
 }
 
-// guard is what a tag of data can do.
-type guard int
-
-const (
-	harmless guard = iota
-	meaning        // a decoder or a chat template acts on it
-	turning        // a chat template begins or ends a turn with it
-)
-
 // guarded lists the tags that mean something to a decoder or to a chat template, those of E4,
-// folded: letters and digits only, in lower case. The value is turning for those with which a
-// template begins or ends a turn or a result (E8).
-var guarded = sync.OnceValue(func() map[string]guard {
-	m := map[string]guard{"tooldefinitions": meaning}
+// folded: letters and digits only, in lower case.
+var guarded = sync.OnceValue(func() map[string]bool {
+	m := map[string]bool{"tooldefinitions": true}
 	for name, t := range tagNames {
 		if t != paramsClose && t != exampleOpen && t != exampleClose {
-			m[strings.TrimPrefix(name, "/")] = meaning
+			m[strings.TrimPrefix(name, "/")] = true
 		}
 	}
 	for _, t := range tokens { // those that are written like tags
 		if t.text[0] == '<' && isWord(t.text[1]) || strings.HasPrefix(t.text, "</") {
-			if m[fold(t.text)] = meaning; t.tag == turnEnd || t.tag == observationOpen {
-				m[fold(t.text)] = turning
-			}
+			m[fold(t.text)] = true
 		}
 	}
 	for name := range strings.FieldsSeq("startofturn endofturn turn s bos eos sop eop inst sys") {
-		m[name] = turning
+		m[name] = true
 	}
 	return m
 })
@@ -114,37 +102,6 @@ func Neutralise(s string) string {
 	return b.String()
 }
 
-// NeutraliseTokens makes a text of the model's own safe to show to it again, as E8 says: the
-// tokens with which chat templates begin and end turns and results get a backslash behind their
-// first byte, and all else stays as the model wrote it.
-func NeutraliseTokens(s string) string {
-	return replaceTokens(s, func(first byte) string { return string(first) + `\` })
-}
-
-// EscapeTokens does that in JSON, where the first byte of each such token becomes an escape: the
-// value stays what it is. With NeutraliseTokens it decides E8.
-func EscapeTokens(text json.RawMessage) json.RawMessage {
-	return json.RawMessage(replaceTokens(string(text), func(first byte) string { return fmt.Sprintf(`\u%04x`, first) }))
-}
-
-// replaceTokens replaces the first byte of each token of a turn.
-func replaceTokens(s string, with func(first byte) string) string {
-	var b strings.Builder
-	last := 0
-	for i := range len(s) {
-		if s[i] == '<' && guardOf(s[i+1:]) == turning || bracketed(s[i:]) {
-			b.WriteString(s[last:i])
-			b.WriteString(with(s[i]))
-			last = i + 1
-		}
-	}
-	if last == 0 {
-		return s
-	}
-	b.WriteString(s[last:])
-	return b.String()
-}
-
 // bracketed reports whether s begins with a token in brackets.
 func bracketed(s string) bool {
 	if len(s) < 2 || s[0] != '[' && s[0] != ']' {
@@ -190,19 +147,16 @@ func opener(s string) int {
 	return 0
 }
 
-// isGuarded reports whether the name of a guarded tag follows its <.
-func isGuarded(s string) bool { return guardOf(s) != harmless }
-
-// guardOf decides E5 for the name that follows a <, with whatever makes no difference in it.
-func guardOf(s string) guard {
+// isGuarded decides E5 for the name that follows a <, with whatever makes no difference in it.
+func isGuarded(s string) bool {
 	if controlToken(s) || wordToken().MatchString(s[:min(len(s), maxGuarded)]) {
-		return turning
+		return true
 	}
 	var name [maxGuarded]byte
 	k := 0
 	for _, r := range s {
 		if k == maxGuarded {
-			return harmless
+			return false
 		}
 		switch {
 		case r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)):

@@ -110,10 +110,10 @@ func elements(args json.RawMessage, form string) (string, bool) {
 }
 
 // plainText reports whether a text can be the content of an element: it has none of
-// the tags by which a call is read and no token of a chat template, and neither begins nor ends with space, which
-// readers of these forms may drop. A text that looks like a number, and code, can: a
-// reader goes by the schema, and does not unescape; so do the models that learned
-// these forms.
+// the tags by which a call is read and no token of a turn, and neither begins nor ends
+// with space, which readers of these forms may drop. A text that looks like a number, and
+// code, can: a reader goes by the schema, and does not unescape; so do the models that
+// learned these forms.
 func plainText(s string) bool {
 	return s != "" && strings.TrimSpace(s) == s && strings.ToValidUTF8(s, "") == s && !callTags().MatchString(s) && protocol.NeutraliseTokens(s) == s
 }

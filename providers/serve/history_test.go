@@ -86,6 +86,19 @@ func TestHistoryIsPrefix(t *testing.T) {
 	}
 }
 
+// Code of the model's own comes back byte for byte, in its text and in the arguments of its calls.
+func TestCodeInHistory(t *testing.T) {
+	const code = "impl<S> Layer<S> for Stack<S> where S: Clone; for i<s && s</S>; let v: List<S>; return <Turn inst={x}></Turn>; Usage: x [OPTIONS] [ARGS] [MASK] [THINK] [|1|] <turn> < s >"
+	for i, api := range surfaces {
+		m := says("Hello.")
+		s := start(t, m, serve.Options{})
+		post(t, s, api.path, quote(api.request(false, "x", history(i, "```rust\n"+code+"\n```", code))))
+		if got := strings.Count(m.prompts[0], code); got != 2 {
+			t.Errorf("%s: it stands there %d times:\n%s", api.name, got, m.prompts[0])
+		}
+	}
+}
+
 // quote is JSON in a text, as the APIs of OpenAI have arguments, with < as it is.
 func quote(v any) string {
 	var b strings.Builder
