@@ -235,6 +235,10 @@ type Error struct {
 	Backend string // who failed: a provider's name, or what the caller calls it; may be empty
 	Param   string // what to change: one of the constants Param…; may be empty
 
+	// Addresses are those of the backend, and of a proxy before it, which Message may name:
+	// a program that shows it to others than who runs the backend takes them out.
+	Addresses []string
+
 	Status       int           // HTTP status; 0: there was none
 	RetryAfter   time.Duration // how long the backend asks to wait; 0: it did not say
 	PromptTokens int           // Overflow: the size of the prompt; 0: unknown

@@ -246,7 +246,7 @@ func (g *generation) blind(err error) error {
 	if errors.As(err, &e) && e.Param == providers.ParamImages {
 		for i, m := range g.request.Messages {
 			if len(m.Images) > 0 {
-				return bad(cmp.Or(m.Images[0].Name, fmt.Sprintf("messages[%d]", i)), "%s", e.Message)
+				return &RequestError{Param: cmp.Or(m.Images[0].Name, fmt.Sprintf("messages[%d]", i)), Message: e.Message, Err: e}
 			}
 		}
 	}

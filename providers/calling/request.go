@@ -75,6 +75,7 @@ type Request struct {
 type RequestError struct {
 	Param   string // what is wrong: "messages[2]", "tools[0]", "tool_choice"
 	Message string
+	Err     error // the backend's, if it refused that; nil: it was not asked
 }
 
 // Error returns what is wrong and where.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -215,7 +216,7 @@ func checkError(t *testing.T, err error, want providers.Error, says, hints strin
 	if want.Status == 0 { // some providers write one into the events of a stream
 		got.Status = 0
 	}
-	if got != want {
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v\nwant %+v\nit says %q", got, want, e.Message)
 	}
 	if !strings.Contains(e.Message, says) || e.Message == "" {

@@ -58,7 +58,7 @@ func (c *Client) exchange(ctx context.Context, model string, x *wire.Exchange, f
 	case !x.Sent():
 		return &providers.Error{Kind: providers.Auth, Err: err, Backend: c.server.Name,
 			Message: fmt.Sprintf("the request to %s cannot be signed: %s", c.Host(), wire.OneLine(err.Error())),
-			Hint:    "Sign in with `ollama signin`, or unset OLLAMA_AUTH."}
+			Hint:    "Sign in with `ollama signin`, or unset OLLAMA_AUTH.", Addresses: []string{c.Host()}}
 	}
 	if fault.Kind == providers.ModelMissing && model != "" {
 		if strings.Contains(fault.Message, "not found") { // the server says m:latest of m

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -148,7 +149,7 @@ func check(t *testing.T, err error, want providers.Error, says, hints string) {
 	}
 	got := providers.Error{Kind: e.Kind, Status: e.Status, Permanent: e.Permanent, RetryAfter: e.RetryAfter,
 		PromptTokens: e.PromptTokens, Window: e.Window}
-	if got != want {
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("error %+v, want %+v", got, want)
 	}
 	if !strings.Contains(e.Message, says) || strings.ContainsFunc(e.Message, func(r rune) bool { return !unicode.IsPrint(r) }) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -198,7 +199,7 @@ func TestLoad(t *testing.T) {
 			_, _, _, _, err = collect(t.Context(), m)
 			var e *providers.Error
 			want := providers.Error{Kind: providers.RateLimited, Message: `slow "down"`, Hint: "wait"}
-			if !errors.As(err, &e) || *e != want {
+			if !errors.As(err, &e) || !reflect.DeepEqual(*e, want) {
 				t.Errorf("third: %#v", err)
 			}
 			if said, _, _, _, err = collect(t.Context(), m); said != "half" || providers.KindOf(err) != providers.Interrupted {

@@ -1,74 +1,136 @@
 package serve
 
 import (
-	"crypto/x509"
 	"errors"
 	"net"
+	"net/netip"
 	"net/url"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
+	"unicode/utf8"
+
+	"mylm/providers"
 )
 
 // theAddress stands for where the backend is: that is for who runs the server.
 const theAddress = "[its address]"
 
-// address finds URLs, hosts with ports, and addresses of IP. The name of a model with a tag,
-// a time and a version are none.
-var address = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://[^\s"'<>)\]]+[^\s"'<>)\].,:;!?]|\[[0-9a-f:.%]*:[0-9a-f:.%]*\](?::\d{1,5})?|` +
-		`\b(?:\d{1,3}(?:\.\d{1,3}){3}|localhost|[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,})(?::\d{1,5}\b)|\b\d{1,3}(?:\.\d{1,3}){3}\b`)
-})
-
-// sources end the names of files in which servers report a line, as of a failed assertion.
-var sources = []string{".cpp", ".cu", ".cc", ".hpp", ".go", ".py", ".rs"}
-
-// withoutAddresses is what an error of a backend says, without the addresses in it.
-func withoutAddresses(text string, err error) string {
-	text = address().ReplaceAllStringFunc(text, func(found string) string {
-		if name, _, port := strings.Cut(found, ":"); port && slices.Contains(sources, path.Ext(name)) {
-			return found
-		}
-		return theAddress
-	})
-	for _, name := range hostsIn(err) {
-		text = regexp.MustCompile(`\b`+regexp.QuoteMeta(name)+`\b`).ReplaceAllString(text, theAddress)
+// withoutAddresses is what an error of a backend says, without the addresses of the backend, and
+// those that its causes name. What else looks like one may be the client's own, or a page to read.
+func withoutAddresses(text string, err *providers.Error) string {
+	for _, host := range hostsOf(err) {
+		text = withoutHost(text, host)
 	}
 	return text
 }
 
-// hostsIn are the hosts that the causes of an error name, the longest first.
-func hostsIn(err error) (hosts []string) {
-	add := func(host string) {
-		name, _, cut := net.SplitHostPort(host)
-		if hosts = append(hosts, host); cut == nil {
-			hosts = append(hosts, name)
+// withoutHost is a text without a host, and what belongs to it: a scheme, a user, a port and a path.
+// A host that may be a word is one only behind a scheme, a user or a question for its address, or
+// before a port.
+func withoutHost(text, host string) string {
+	ip, notIP := netip.ParseAddr(host)
+	word := notIP != nil && !strings.Contains(host, ".")
+	name := regexp.QuoteMeta(host)
+	if notIP == nil && ip.Is6() {
+		name = `(?:\[` + name + `\]|` + name + `)`
+	}
+	find := regexp.MustCompile(`(?i)(lookup |the name ")?([a-z][a-z0-9+.-]*://)?([^\s/"'<>]+@)?(?:` + name + `)(:\d{1,5}\b)?([/?][^\s"'<>)\]]*)?`)
+	var b strings.Builder
+	last, at := 0, 0
+	for at < len(text) {
+		m := find.FindStringSubmatchIndex(text[at:])
+		if m == nil {
+			break
 		}
-	}
-	var dns *net.DNSError
-	var op *net.OpError
-	var web *url.Error
-	var name x509.HostnameError
-	if errors.As(err, &dns) {
-		add(dns.Name)
-		add(dns.Server)
-	}
-	if errors.As(err, &op) && op.Addr != nil {
-		add(op.Addr.String())
-	}
-	if errors.As(err, &name) {
-		add(name.Host)
-		if name.Certificate != nil {
-			hosts = append(hosts, name.Certificate.DNSNames...)
+		for i := range m {
+			if m[i] >= 0 {
+				m[i] += at
+			}
 		}
-	}
-	if errors.As(err, &web) {
-		if u, err := url.Parse(web.URL); err == nil {
-			add(u.Host)
+		begin, end := m[0], m[1]
+		asked := m[2] >= 0
+		if asked {
+			begin = m[3]
 		}
+		path := m[10] >= 0
+		if path {
+			end = m[10] + len(strings.TrimRight(text[m[10]:end], ".,:;!?"))
+		}
+		beside := asked || m[4] >= 0 || m[6] >= 0 || m[8] >= 0
+		if word && !beside || !asked && inWord(text[:begin]) || !path && goesOn(text[end:]) {
+			_, n := utf8.DecodeRuneInString(text[m[0]:])
+			at = m[0] + n
+			continue
+		}
+		b.WriteString(text[last:begin] + theAddress)
+		last, at = end, max(end, at+1)
 	}
+	return b.String() + text[last:]
+}
+
+// inWord reports whether what follows a text belongs to the word that it ends with.
+func inWord(text string) bool {
+	return text != "" && (isNamePart(text[len(text)-1]) || text[len(text)-1] == '.')
+}
+
+// goesOn reports whether a text goes on with the word, or the name of the host, before it.
+func goesOn(text string) bool {
+	if text != "" && (text[0] == '.' || text[0] == '-') {
+		text = text[1:]
+	}
+	return text != "" && isNamePart(text[0])
+}
+
+func isNamePart(c byte) bool {
+	return c == '-' || c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
+}
+
+// hostsOf are the hosts of a backend, and those that the causes of its error name, the longest
+// first.
+func hostsOf(err *providers.Error) (hosts []string) {
+	add := func(address string) {
+		if u, err := url.Parse(address); err == nil && u.Host != "" {
+			address = u.Host
+		}
+		if name, _, err := net.SplitHostPort(address); err == nil {
+			address = name
+		}
+		hosts = append(hosts, strings.ToLower(strings.Trim(address, "[]")))
+	}
+	each(err, func(err error) {
+		switch e := err.(type) {
+		case *providers.Error:
+			for _, address := range e.Addresses {
+				add(address)
+			}
+		case *net.DNSError:
+			add(e.Name)
+			add(e.Server)
+		case *net.OpError:
+			for _, a := range []net.Addr{e.Addr, e.Source} {
+				if a != nil {
+					add(a.String())
+				}
+			}
+		case *url.Error:
+			add(e.URL)
+		}
+	})
 	slices.SortFunc(hosts, func(a, b string) int { return len(b) - len(a) })
-	return slices.DeleteFunc(hosts, func(h string) bool { return h == "" })
+	return slices.DeleteFunc(slices.Compact(hosts), func(h string) bool { return h == "" })
+}
+
+// each visits an error and its causes.
+func each(err error, visit func(error)) {
+	if err == nil {
+		return
+	}
+	visit(err)
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range several.Unwrap() {
+			each(e, visit)
+		}
+	}
+	each(errors.Unwrap(err), visit)
 }

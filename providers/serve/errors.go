@@ -103,6 +103,9 @@ func (x *exchange) asAPI(err error, model string) *apiError {
 	case errors.As(err, &own):
 		return own
 	case errors.As(err, &request):
+		if text := request.Message; errors.As(request.Err, &backend) {
+			return invalid(request.Param, "%s", withoutAddresses(text, backend))
+		}
 		return invalid(request.Param, "%s", request.Message)
 	case errors.As(err, &output):
 		return refuse(http.StatusUnprocessableEntity, "model_output_unusable", "%s", output.Error())

@@ -2,12 +2,16 @@ package serve_test
 
 import (
 	"errors"
+	"fmt"
 	"net"
+	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 
 	"mylm/providers"
+	"mylm/providers/langchain"
+	"mylm/providers/ollama"
 	"mylm/providers/serve"
 )
 
@@ -71,30 +75,62 @@ func TestNullsOfClients(t *testing.T) {
 	}
 }
 
-// Where the backend is, and who asks it, is not for its clients. The log has it.
+// Backends know where they are: their errors do not name it.
+func TestAddressesOfBackends(t *testing.T) {
+	for _, message := range []string{"cannot connect to host secret-box:8000", "no upstream at http://secret-box:8000/v1"} {
+		for _, status := range []int{400, 404, 500} {
+			u := upstream{status: status, kind: "application/json", body: `{"error":{"message":"` + message + `; see https://docs.example/errors"}}`}
+			client, err := ollama.New(ollama.Options{Host: "http://secret-box:8000", HTTP: &http.Client{Transport: u}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			other, err := langchain.Open("openai", langchain.Config{Model: "m", BaseURL: "http://secret-box:8000/v1", Key: "k", Transport: u})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range []providers.Model{client.Model("m", ollama.ModelOptions{}), other} {
+				_, body := post(t, start(t, m, serve.Options{}), surfaces[0].path, surfaces[0].request(false, "x", nil))
+				if strings.Contains(body, "secret") || !strings.Contains(body, "[its address]") || !strings.Contains(body, "https://docs.example/errors") {
+					t.Errorf("%d %s", status, body)
+				}
+			}
+		}
+	}
+}
+
+// Where the backend is, and who asks it, is not for its clients. The log has it. What else looks
+// like an address stays: it may be the client's own, or a page to read.
 func TestAddressesStayHere(t *testing.T) {
 	dial := &net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(10, 1, 2, 3), Port: 8443}, Err: errors.New("connection refused")}
+	at := func(kind providers.Kind, message string, addresses ...string) *providers.Error {
+		return &providers.Error{Kind: kind, Message: message, Addresses: addresses}
+	}
+	const pages = "learn more at https://platform.example/docs/deprecations, template.jinja:34, server.js:88, 12.2.140.1, https://example.com/cat.png, mistral.nemo:12, notsecret.example.org and www.other.example"
 	for _, tt := range []struct {
 		err  *providers.Error
 		says string
 	}{
-		{&providers.Error{Kind: providers.Unreachable, Message: "no Ollama server answers at http://bob:pw@secret.example:11434: connection refused"}, "no Ollama server answers at [its address]: connection refused"},
+		{at(providers.Unreachable, "no Ollama server answers at http://bob:p)w@secret.example:11434: connection refused", "http://Secret.example:11434"), "no Ollama server answers at [its address]: connection refused"},
 		{&providers.Error{Kind: providers.Unreachable, Message: dial.Error(), Err: dial}, "dial tcp [its address]: connection refused"},
+		{&providers.Error{Kind: providers.Interrupted, Message: "read tcp 10.1.2.3:51->10.1.2.3:80: reset", Err: fmt.Errorf("x: %w", &net.OpError{Op: "read", Source: &net.TCPAddr{IP: net.IPv4(10, 1, 2, 3), Port: 51}, Err: dial})}, "read tcp [its address]->[its address]: reset"},
 		{&providers.Error{Kind: providers.Unreachable, Message: `the name "secret.example" does not resolve`, Err: &net.DNSError{Err: "no such host", Name: "secret.example", Server: "10.1.2.3:53"}}, `the name \"[its address]\" does not resolve`},
-		{&providers.Error{Kind: providers.Interrupted, Message: "secret.example:8443 closed the connection without a reply: EOF"}, "[its address] closed the connection"},
-		{&providers.Error{Kind: providers.Interrupted, Message: "secret closed the connection", Err: &url.Error{Op: "Post", URL: "https://secret:99/v1", Err: errors.New("EOF")}}, "[its address] closed the connection"},
-		{&providers.Error{Kind: providers.ServerFault, Message: "upstream [fd00::1]:8000, 10.1.2.3 and wss://secret/x?key=y failed"}, "upstream [its address], [its address] and [its address] failed"},
-		{&providers.Error{Kind: providers.BadRequest, Message: "https://secret.example/v1/chat refuses top_k"}, "[its address] refuses top_k"},
-		{&providers.Error{Kind: providers.ServerFault, Message: "the model qwen2.5:14b of 1.5 GB (llama3.2:latest) died at 12:30:59, code 1:77, ggml-cuda.cu:85"}, "the model qwen2.5:14b of 1.5 GB (llama3.2:latest) died at 12:30:59, code 1:77, ggml-cuda.cu:85"},
-		{&providers.Error{Kind: providers.Unreachable, Message: "no models at m", Err: &net.DNSError{Name: "m"}}, "no models at [its address]"},
-		{&providers.Error{Kind: providers.ModelMissing, Message: `model "m" is not at localhost:11434`}, `model \"m\" is not at [its address]`},
+		{&providers.Error{Kind: providers.Unreachable, Message: `the name "secretbox" does not resolve: lookup secretbox on 10.1.2.3:53`, Err: &net.DNSError{Err: "no such host", Name: "secretbox", Server: "10.1.2.3:53"}}, `the name \"[its address]\" does not resolve: lookup [its address] on [its address]`},
+		{at(providers.Interrupted, "SECRET.example:8443 closed the connection without a reply: EOF", "https://secret.example:8443/v1"), "[its address] closed the connection"},
+		{&providers.Error{Kind: providers.Interrupted, Message: "bob:pw@secret:99 closed the connection, and https://secret/v1/chat, too", Err: &url.Error{Op: "Post", URL: "https://bob:pw@secret:99/v1", Err: errors.New("EOF")}}, "[its address] closed the connection, and [its address], too"},
+		{at(providers.ServerFault, "upstream [fd00::1]:8000, fd00::1 and http://[fd00::1]/secret?key=y failed", "http://[fd00::1]:8000/v1"), "upstream [its address], [its address] and [its address] failed"},
+		{at(providers.BadRequest, "https://secret.example/v1/chat refuses top_k. See http://secret.example.", "https://secret.example/v1"), "[its address] refuses top_k. See [its address]."},
+		{at(providers.ServerFault, "Cannot connect to host secret-box:8000 ssl:default", "http://secret-box:8000"), "Cannot connect to host [its address] ssl:default"},
+		{at(providers.ServerFault, "the model qwen2.5:14b of 1.5 GB (llama3.2:latest) died at 12:30:59, code 1:77, ggml-cuda.cu:85", "http://model:80", "http://ggml:80"), "the model qwen2.5:14b of 1.5 GB (llama3.2:latest) died at 12:30:59, code 1:77, ggml-cuda.cu:85"},
+		{at(providers.BadRequest, pages, "http://example:80", "https://example.co", "http://secret.example:80", "http://other.example"), pages},
+		{at(providers.ModelMissing, `model "m" is not at localhost:11434, says localhost`, "http://localhost:11434"), `model \"m\" is not at [its address], says localhost`},
+		{&providers.Error{Kind: providers.ModelMissing, Message: "m cannot be asked: no answer at secret.example:9", Err: at(providers.Unreachable, "", "http://secret.example:9")}, "m cannot be asked: no answer at [its address]"},
 	} {
 		for _, api := range surfaces {
 			var logged serve.Record
 			s := start(t, fails("", tt.err), serve.Options{Log: func(r serve.Record) { logged = r }})
 			for _, stream := range []bool{false, true} {
 				_, body := post(t, s, api.path, api.request(stream, "x", nil))
-				if !strings.Contains(body, tt.says) || strings.Contains(body, "secret") || strings.Contains(body, "10.1.2.3") || strings.Contains(body, "pw@") {
+				if !strings.Contains(body, tt.says) || strings.Contains(strings.ReplaceAll(body, "notsecret", ""), "secret") || strings.Contains(body, "10.1.2.3") || strings.Contains(body, "pw@") {
 					t.Errorf("%s: %s", api.name, body)
 				}
 				if logged.Error != tt.err.Message {
@@ -102,10 +138,16 @@ func TestAddressesStayHere(t *testing.T) {
 				}
 			}
 			s = start(t, fails("I begin", tt.err), serve.Options{Log: func(r serve.Record) { logged = r }})
-			if _, body := post(t, s, api.path, api.request(true, "x", nil)); !strings.Contains(body, tt.says) || strings.Contains(body, "secret") {
+			if _, body := post(t, s, api.path, api.request(true, "x", nil)); !strings.Contains(body, tt.says) {
 				t.Errorf("%s, in a stream: %s", api.name, body)
 			}
 		}
+	}
+	blind := at(providers.BadRequest, "http://bob:pw@secret.example:80 cannot see pictures", "http://secret.example:80")
+	blind.Param = providers.ParamImages
+	_, body := post(t, start(t, fails("", blind), serve.Options{}), surfaces[0].path, surfaces[0].request(false, "x", object{"messages": []any{object{"role": "user", "content": []any{object{"type": "image_url", "image_url": object{"url": "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="}}}}}}))
+	if !strings.Contains(body, "[its address] cannot see pictures") {
+		t.Error(body)
 	}
 	var logged serve.Record
 	s := start(t, fails("", &providers.Error{Kind: providers.Auth, Message: "https://secret.example refuses the key sk-secret"}), serve.Options{Log: func(r serve.Record) { logged = r }})

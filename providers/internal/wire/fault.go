@@ -27,6 +27,7 @@ func (x *Exchange) Failure(err error) *providers.Error {
 	e := x.failure(err)
 	if e != nil {
 		e.Backend, e.Usage = cmp.Or(e.Backend, x.Server.Name), cmp.Or(e.Usage, x.reply.Usage)
+		e.Addresses = x.addresses()
 	}
 	return e
 }
@@ -132,6 +133,17 @@ func (x *Exchange) host() string {
 	return x.request.Scheme + "://" + x.request.Host
 }
 
+// addresses are those that a message may name: of the server, of what was asked, and of a proxy.
+func (x *Exchange) addresses() (all []string) {
+	if all = append(all, x.Server.Base); x.request != nil {
+		all = append(all, x.host())
+	}
+	if proxy, _ := x.proxy(); proxy != nil {
+		all = append(all, proxy.Scheme+"://"+proxy.Host)
+	}
+	return all
+}
+
 // unanswered reports why no response came.
 func (x *Exchange) unanswered(err, outer error) *providers.Error {
 	if e := x.proxyFault(err); e != nil {
@@ -182,7 +194,9 @@ func (x *Exchange) otherScheme() string {
 func (x *Exchange) Elsewhere(message string) *providers.Error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.elsewhere(fmt.Sprintf(message, x.host()))
+	e := x.elsewhere(fmt.Sprintf(message, x.host()))
+	e.Addresses = x.addresses()
+	return e
 }
 
 func (x *Exchange) elsewhere(message string) *providers.Error {

@@ -25,7 +25,7 @@ func (x *Exchange) hintProxyKey() string {
 // proxy is the proxy of a request, and the variable that net/http has it from.
 func (x *Exchange) proxy() (*url.URL, string) {
 	t, ok := x.next.(*http.Transport)
-	if !ok || t.Proxy == nil {
+	if !ok || t.Proxy == nil || x.request == nil {
 		return nil, ""
 	}
 	u, err := t.Proxy(&http.Request{URL: x.request})
