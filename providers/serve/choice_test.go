@@ -92,6 +92,9 @@ func TestTwoToolsOfOneName(t *testing.T) {
 		{"another one, later", []any{function("a")}, []any{question, more(other)}, ""},
 		{"another one of another namespace, later", []any{space("n__m", function("a"))}, []any{question, more(space("n", function("m__a")))}, `input[1].tools[0].tools[0]: two tools are called \"m__a\"`},
 		{"twice, later", nil, []any{question, more(function("a"), function("a"))}, `input[1].tools[1]: two tools are called \"a\"`},
+		{"in a namespace that is given twice, later", nil, []any{question, more(space("n", function("a")), space("n", function("a")))}, `input[1].tools[1].tools[0]: two tools are called \"a\"`},
+		{"in a namespace of an earlier item", nil, []any{question, more(space("n", function("a"))), more(space("n", function("a")))}, ""},
+		{"names that are one when they are joined, later", nil, []any{question, more(function("n__a"), space("n", function("a")))}, `input[1].tools[1].tools[0]: two tools are called \"a\"`},
 	} {
 		resp, body := post(t, s, api.path, object{"model": "m", "tools": tt.tools, "input": tt.input})
 		if status := resp.StatusCode; tt.wrong == "" && status != 200 || tt.wrong != "" && (status != 400 || !strings.Contains(body, tt.wrong)) {

@@ -115,7 +115,7 @@ func (in *responsesRequest) normalise(find func(id string) (item, bool)) (*reque
 	if len(in.Tools) > 0 && json.Unmarshal(in.Tools, &tools) != nil {
 		return nil, nil, invalid("tools", "it is not a list of tools")
 	}
-	if err := r.addTools("tools", tools, ""); err != nil {
+	if err := r.addTools("tools", tools, "", map[string]bool{}); err != nil {
 		return nil, nil, err
 	}
 	r.late = true
@@ -151,16 +151,15 @@ func types(list []responsesTool) (all []string) {
 
 // addTools adds those that a client can run. All others are run by OpenAI's own servers,
 // or only its models know them. Two of one name are an error, but an item of the input may
-// replace a tool.
-func (r *reading) addTools(where string, list []responsesTool, namespace string) error {
-	own := map[string]bool{}
+// replace a tool: own are the names that its list has, those in its namespaces included.
+func (r *reading) addTools(where string, list []responsesTool, namespace string, own map[string]bool) error {
 	for i, t := range list {
 		at := fmt.Sprintf("%s[%d]", where, i)
 		name := fullName(namespace, t.Name)
 		tool := calling.Tool{Name: name, Description: t.Description, Schema: t.Parameters}
 		switch t.Type {
 		case "namespace":
-			if err := r.addTools(at+".tools", t.Tools, t.Name); err != nil {
+			if err := r.addTools(at+".tools", t.Tools, t.Name, own); err != nil {
 				return err
 			}
 			continue
@@ -253,7 +252,7 @@ func (r *reading) addItem(where string, it item) error {
 		}
 		r.q.Messages = append(r.q.Messages, calling.Message{Role: calling.Result, CallID: it.CallID, Text: text, Images: images, Where: where})
 	case "additional_tools":
-		return r.addTools(where+".tools", it.Tools, "")
+		return r.addTools(where+".tools", it.Tools, "", map[string]bool{})
 	} // thoughts are left out of the next prompt, and items of hosted tools say nothing to another model
 	return nil
 }
