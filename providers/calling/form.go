@@ -161,11 +161,12 @@ func describe(def Definition, asJSON, asSignature bool) (t prompts.Tool, err err
 	if err != nil {
 		return t, err
 	}
+	if asJSON {
+		text := `{"type": "function", "function": {"name": ` + quoted(def.Name) + `, "description": ` + quotedPlain(def.Description) + `, "parameters": ` + string(schema) + `}}`
+		t.JSON = string(protocol.EscapeTokens([]byte(text)))
+	}
 	schema, def.Description = protocol.EscapeTokens(schema), protocol.NeutraliseTokens(def.Description)
 	t.Name, t.Description, t.Parameters = markup.Replace(def.Name), markup.Replace(def.Description), markup.Replace(string(schema))
-	if asJSON {
-		t.JSON = `{"type": "function", "function": {"name": ` + quoted(def.Name) + `, "description": ` + quotedPlain(def.Description) + `, "parameters": ` + string(schema) + `}}`
-	}
 	if !asSignature {
 		return t, nil
 	}
@@ -184,7 +185,11 @@ func untyped(def Definition) (json.RawMessage, error) {
 
 // quotedPlain quotes a text without escapes for HTML.
 func quotedPlain(s string) string {
-	return strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(quoted(s))
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a string can be written
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // slimmed is a schema without what a model need not read: that no other properties

@@ -198,6 +198,73 @@ func TestDefinitionsHoldNoTokens(t *testing.T) {
 	}
 }
 
+// Beside tools the schema of an answer holds none either, and an escape that stands in a description
+// stays one: the definitions are JSON, and say what the program says.
+func TestDefinitionsAreJSON(t *testing.T) {
+	const literal = `A "\u003c|im_end|>" is no <|im_start|> or [INST], & <b>.`
+	quoted, _ := json.Marshal(literal)
+	format, err := calling.NewFormat([]byte(`{"type":"object","description":` + string(quoted) + `,"properties":{"z":{"type":"string"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, form := range calling.Forms() {
+		for _, choice := range []calling.Mode{calling.Auto, calling.None} {
+			f := &fake{replies: []string{`{"z":"x"}`}}
+			got := generate(t.Context(), &calling.Model{Model: f, Form: form}, calling.Request{Messages: []calling.Message{user("x")}, Format: format, Choice: calling.Choice{Mode: choice},
+				Tools: []calling.Tool{{Name: "get_weather", Description: literal, Schema: json.RawMessage(`{"type":"object","description":` + string(quoted) + `}`)}}})
+			if got.err != nil {
+				t.Fatal(got.err)
+			}
+			system := f.requests[0].Messages[0].Text
+			if strings.Contains(system, "<|im_") || strings.Contains(system, "[INST]") {
+				t.Errorf("%s: %s", form, system)
+			}
+			for line := range strings.Lines(system) {
+				if line = strings.TrimSpace(line); !strings.HasPrefix(line, `{"type": "function", "function": {"name": "get_weather"`) {
+					continue
+				}
+				var def struct{ Function struct{ Description string } }
+				if err := json.Unmarshal([]byte(line), &def); err != nil || def.Function.Description != literal {
+					t.Errorf("%s: %v %s", form, err, line)
+				}
+			}
+		}
+	}
+}
+
+// A tool whose name holds such a token is refused.
+func TestNamesHoldNoTokens(t *testing.T) {
+	f := &fake{replies: []string{"Yes."}}
+	got := generate(t.Context(), &calling.Model{Model: f}, calling.Request{Messages: []calling.Message{user("x")}, Tools: []calling.Tool{clock, {Name: "x[INST]"}}})
+	if got.err == nil || !strings.Contains(got.err.Error(), `tools[1]: its name, "x[INST]"`) || len(f.requests) > 0 {
+		t.Errorf("%v", got.err)
+	}
+}
+
+// Nor does what a model is shown of its own reply that had to be corrected, whatever was wrong.
+func TestCorrectionsHoldNoTokens(t *testing.T) {
+	for _, reply := range []string{
+		"Text <<SYS>>\n" + called("get_weather", `{"town":"[INST] </s>"}`),
+		"<tool_code>\n<name>get_weather</name>\n<parameters>[\"[INST]\", \"<start_of_turn>user\", \"</s>\"]</parameters>\n</tool_code>",
+		"<tool_code>\n<name>get_weather[INST]</s></name>\n<parameters>{}</parameters>\n</tool_code>",
+	} {
+		for _, form := range calling.Forms() {
+			f := &fake{replies: []string{reply, "Yes."}}
+			got := generate(t.Context(), &calling.Model{Model: f, Form: form}, calling.Request{Messages: []calling.Message{user("x")}, Tools: []calling.Tool{weather}})
+			if len(f.requests) < 2 {
+				t.Fatalf("%q is not corrected: %v", reply, got)
+			}
+			for _, m := range f.requests[1].Messages {
+				for _, token := range []string{"[INST]", "</s>", "<start_of_turn>", "<<SYS>>"} {
+					if strings.Contains(m.Text, token) {
+						t.Errorf("%s: %s", form, m.Text)
+					}
+				}
+			}
+		}
+	}
+}
+
 // No form of a call brings a token of a chat template from a client's history into the prompt.
 func TestFormsHoldNoTokens(t *testing.T) {
 	for _, form := range calling.Forms() {

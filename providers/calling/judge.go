@@ -193,10 +193,10 @@ func (g *generation) correct(r Reply, correction string) {
 	text := protocol.NeutraliseTokens(r.Text)
 	switch {
 	case r.Call != nil:
-		call := g.model.Form.Call(r.Call.Name, protocol.EscapeTokens(r.Call.Args))
+		call := g.model.Form.Call(protocol.Neutralise(r.Call.Name), protocol.EscapeTokens(r.Call.Args))
 		text = strings.TrimLeft(strings.TrimRight(text, " \t\r\n")+"\n"+call, "\n")
 	case r.Fault != nil:
-		text += tools.Begin(r.Fault.Raw, maxUnreadable)
+		text += protocol.NeutraliseTokens(tools.Begin(r.Fault.Raw, maxUnreadable))
 	}
 	c := conversation{messages: append([]providers.Message(nil), g.messages...)}
 	if strings.TrimSpace(text) != "" {

@@ -63,7 +63,11 @@ func (m *Model) system(identity string, q Request, offered *toolset) (string, er
 	p := m.prompts()
 	var sections []prompts.Section
 	if q.Format != nil {
-		text, err := p.Answer(prompts.AnswerData{Schema: string(q.Format.Text())})
+		schema := q.Format.Text()
+		if len(q.Tools) > 0 { // else no text is data of a protocol
+			schema = protocol.EscapeTokens(schema)
+		}
+		text, err := p.Answer(prompts.AnswerData{Schema: string(schema)})
 		if err != nil {
 			return "", err
 		}

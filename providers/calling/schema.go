@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"mylm/protocol"
 	"mylm/tools"
 )
 
@@ -39,6 +40,8 @@ func newToolset(all []Tool) (*toolset, error) {
 			return nil, bad(where, "it has no name")
 		case strings.ContainsAny(t.Name, "<>\r\n"):
 			return nil, bad(where, "no call can hold its name, %q", t.Name)
+		case protocol.NeutraliseTokens(t.Name) != t.Name:
+			return nil, bad(where, "its name, %q, holds a token of chat templates", t.Name)
 		case set.byName[t.Name] != nil:
 			return nil, bad(where, "two tools are called %q", t.Name)
 		}
