@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"maps"
-	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -51,21 +51,19 @@ func parseSchema(text []byte, foreign bool) (*jsonschema.Schema, error) {
 	}
 	s := &jsonschema.Schema{}
 	if err := json.Unmarshal(text, s); err != nil {
+		var kind *json.UnmarshalTypeError
+		if errors.As(err, &kind) {
+			keyword := kind.Field[strings.LastIndexByte(kind.Field, '.')+1:]
+			if keyword == "" {
+				return nil, fmt.Errorf("it is not a JSON Schema: it is a JSON %s", kind.Value)
+			}
+			return nil, fmt.Errorf("it is not a JSON Schema: its %q is a JSON %s, which that keyword cannot be", keyword, kind.Value)
+		}
 		return nil, fmt.Errorf("it is not a JSON Schema: %w", err)
 	}
-	s.Schema = drafts[s.Schema]
+	s.Schema = draftOf(s.Schema)
 	if foreign {
-		each(s, func(s *jsonschema.Schema) {
-			if !compiles(s.Pattern) {
-				s.Pattern = ""
-			}
-			if n := len(s.PatternProperties); n > 0 {
-				maps.DeleteFunc(s.PatternProperties, func(name string, _ *jsonschema.Schema) bool { return !compiles(name) })
-				if len(s.PatternProperties) < n {
-					s.AdditionalProperties = nil // any may be one of those
-				}
-			}
-		})
+		loosened(s)
 	}
 	if _, err := s.CloneSchemas().Resolve(nil); err != nil {
 		return nil, err
@@ -73,18 +71,14 @@ func parseSchema(text []byte, foreign bool) (*jsonschema.Schema, error) {
 	return nullable(s), nil
 }
 
-// drafts are those that say how a schema is read; others are read like the newest.
-var drafts = map[string]string{
-	"http://json-schema.org/draft-04/schema#": draft7, "http://json-schema.org/draft-06/schema#": draft7,
-	"http://json-schema.org/draft-07/schema#": draft7, "https://json-schema.org/draft-07/schema#": draft7,
-}
-
-const draft7 = "http://json-schema.org/draft-07/schema#"
-
-// compiles reports whether Go's regular expressions have all that a pattern has.
-func compiles(pattern string) bool {
-	_, err := regexp.Compile(pattern)
-	return err == nil
+// draftOf is the draft as which a schema is read: the old ones are read like draft 7, however the
+// schema spells their addresses, and others like the newest.
+func draftOf(schema string) string {
+	_, name, _ := strings.Cut(strings.TrimSuffix(schema, "#"), "://")
+	if slices.Contains([]string{"json-schema.org/draft-04/schema", "json-schema.org/draft-06/schema", "json-schema.org/draft-07/schema"}, name) {
+		return "http://json-schema.org/draft-07/schema#"
+	}
+	return ""
 }
 
 // Bounds of a schema. The model has to read it, and a check looks at up to

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -137,7 +140,7 @@ func (s *toolset) fit(name string, args json.RawMessage) (json.RawMessage, error
 func parseLenient(raw json.RawMessage) *jsonschema.Schema {
 	s := &jsonschema.Schema{}
 	if json.Unmarshal(raw, s) == nil {
-		return nullable(s)
+		return loosened(nullable(s))
 	}
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(raw, &fields) != nil {
@@ -178,15 +181,80 @@ func opened(s *jsonschema.Schema) *jsonschema.Schema {
 }
 
 // nullable reads nullable, as OpenAPI 3.0 and programs that have their schemas from there
-// write that a value may be null.
+// write that a value may be null, whatever else its schema says.
 func nullable(s *jsonschema.Schema) *jsonschema.Schema {
 	each(s, func(s *jsonschema.Schema) {
-		if s.Extra["nullable"] != true || s.Type == "" {
+		if s.Extra["nullable"] != true {
 			return
 		}
-		s.Type, s.Types = "", []string{s.Type, "null"}
+		if s.Type != "" {
+			s.Type, s.Types = "", []string{s.Type}
+		}
+		if len(s.Types) > 0 && !slices.Contains(s.Types, "null") {
+			s.Types = append(s.Types, "null")
+		}
+		if s.Const != nil && len(s.Enum) == 0 {
+			s.Enum, s.Const = []any{*s.Const}, nil
+		}
 		if len(s.Enum) > 0 && !slices.Contains(s.Enum, nil) {
 			s.Enum = append(s.Enum, nil)
+		}
+		rest := jsonschema.Schema{Ref: s.Ref, DynamicRef: s.DynamicRef, AllOf: s.AllOf, OneOf: s.OneOf, Not: s.Not, If: s.If, Then: s.Then, Else: s.Else, Const: s.Const}
+		if !reflect.ValueOf(rest).IsZero() {
+			rest.AnyOf, s.AnyOf = s.AnyOf, []*jsonschema.Schema{&rest}
+			s.Ref, s.DynamicRef, s.AllOf, s.OneOf, s.Not, s.If, s.Then, s.Else, s.Const = "", "", nil, nil, nil, nil, nil, nil, nil
+		}
+		if len(s.AnyOf) > 0 {
+			s.AnyOf = append(s.AnyOf, &jsonschema.Schema{Type: "null"})
+		}
+	})
+	return s
+}
+
+// compiles reports whether Go's regular expressions have all that a pattern has.
+func compiles(pattern string) bool {
+	_, err := regexp.Compile(pattern)
+	return err == nil
+}
+
+// loosened drops the patterns that Go's expressions do not have, and whatever would refuse values
+// without them: where one is dropped, or may be behind a reference, the alternatives of a oneOf are
+// those of an anyOf, and a not, a condition, the most that an array may contain, and what is said
+// of values that nothing else describes say nothing.
+func loosened(s *jsonschema.Schema) *jsonschema.Schema {
+	dropped := map[*jsonschema.Schema]bool{}
+	each(s, func(s *jsonschema.Schema) {
+		if !compiles(s.Pattern) {
+			s.Pattern, dropped[s] = "", true
+		}
+		n := len(s.PatternProperties)
+		maps.DeleteFunc(s.PatternProperties, func(name string, _ *jsonschema.Schema) bool { return !compiles(name) })
+		if len(s.PatternProperties) < n {
+			s.AdditionalProperties, dropped[s] = nil, true // any may be one of those
+		}
+	})
+	if len(dropped) == 0 {
+		return s
+	}
+	loose := func(all ...*jsonschema.Schema) (found bool) {
+		for _, s := range all {
+			each(s, func(s *jsonschema.Schema) { found = found || dropped[s] || s.Ref != "" || s.DynamicRef != "" })
+		}
+		return found
+	}
+	each(s, func(s *jsonschema.Schema) {
+		s.UnevaluatedProperties, s.UnevaluatedItems = nil, nil
+		if loose(s.OneOf...) {
+			s.AllOf, s.OneOf = append(s.AllOf, &jsonschema.Schema{AnyOf: s.OneOf}), nil
+		}
+		if loose(s.Not) {
+			s.Not = nil
+		}
+		if loose(s.If) {
+			s.If, s.Then, s.Else = nil, nil, nil
+		}
+		if loose(s.Contains) {
+			s.MaxContains = nil
 		}
 	})
 	return s
@@ -198,12 +266,13 @@ func each(s *jsonschema.Schema, visit func(*jsonschema.Schema)) {
 		return
 	}
 	visit(s)
-	for _, below := range []map[string]*jsonschema.Schema{s.Properties, s.Defs, s.Definitions, s.PatternProperties} {
+	for _, below := range []map[string]*jsonschema.Schema{s.Properties, s.Defs, s.Definitions, s.PatternProperties, s.DependentSchemas, s.DependencySchemas} {
 		for _, sub := range below {
 			each(sub, visit)
 		}
 	}
-	for _, list := range [][]*jsonschema.Schema{s.AllOf, s.AnyOf, s.OneOf, s.PrefixItems, {s.Items, s.AdditionalProperties}} {
+	for _, list := range [][]*jsonschema.Schema{s.AllOf, s.AnyOf, s.OneOf, s.PrefixItems, s.ItemsArray, {s.Items, s.AdditionalItems, s.UnevaluatedItems, s.Contains},
+		{s.AdditionalProperties, s.UnevaluatedProperties, s.PropertyNames, s.Not, s.If, s.Then, s.Else}} {
 		for _, sub := range list {
 			each(sub, visit)
 		}

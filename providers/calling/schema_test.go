@@ -59,6 +59,39 @@ func TestNullable(t *testing.T) {
 	}
 }
 
+// So it may beside whatever else a schema says.
+func TestNullableBeside(t *testing.T) {
+	for schema, other := range map[string]string{
+		`{"$ref":"#/$defs/A","nullable":true}`:                                     `[5]`,
+		`{"allOf":[{"$ref":"#/$defs/A"}],"nullable":true}`:                         `[5]`,
+		`{"anyOf":[{"type":"boolean"},{"type":"integer"}],"nullable":true}`:        `[5]`,
+		`{"oneOf":[{"type":"null"},{"type":"integer"}],"nullable":true}`:           `[5]`,
+		`{"enum":["x"],"nullable":true}`:                                           `[5]`,
+		`{"const":"x","nullable":true}`:                                            `[5]`,
+		`{"type":"string","const":"x","nullable":true}`:                            `[5]`,
+		`{"type":["string","integer"],"nullable":true}`:                            `[5]`,
+		`{"type":"string","anyOf":[{"minLength":2},{"const":""}],"nullable":true}`: `"y"`,
+		`{"not":{"type":["null","array"]},"nullable":true}`:                        `[5]`,
+		`{"enum":["x","y"],"const":"x","nullable":true}`:                           `"y"`,
+	} {
+		whole := `{"type":"object","properties":{"a":` + schema + `},"$defs":{"A":{"type":"string"}}}`
+		format, err := calling.NewFormat([]byte(whole))
+		if err != nil {
+			t.Fatal(schema, err)
+		}
+		for value, fits := range map[string]bool{"null": true, other: false} {
+			args := `{"a":` + value + `}`
+			q := calling.Request{Messages: []calling.Message{user("x")}, Tools: []calling.Tool{{Name: "f", Schema: json.RawMessage(whole)}}}
+			if got := generate(t.Context(), &calling.Model{Model: &fake{replies: []string{called("f", args)}}}, q); (got.calls == "f"+args) != fits {
+				t.Errorf("%s: %s: %v %v", schema, value, got, got.err)
+			}
+			if _, problem := format.Read(args); (problem == "") != fits {
+				t.Errorf("%s: %s: %q", schema, value, problem)
+			}
+		}
+	}
+}
+
 // adapted is a model at a server that refuses things one by one, and writes what cannot be
 // used.
 type adapted struct {

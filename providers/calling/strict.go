@@ -10,8 +10,8 @@ import (
 // typeNames are the types of JSON Schema.
 var typeNames = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
 
-// checkTypes refuses a schema with a type that does not exist: no value would fit
-// it. named means that the keys of v are names, and its values schemas.
+// checkTypes refuses a schema with a type that does not exist, which no value would fit, and
+// keywords as only draft 4 has them. named means that the keys of v are names, and its values schemas.
 func checkTypes(v any, named bool) error {
 	switch v := v.(type) {
 	case []any:
@@ -30,6 +30,14 @@ func checkTypes(v any, named bool) error {
 					return err
 				}
 				continue
+			}
+			if of, old := map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}[key]; old && !named {
+				switch in {
+				case true:
+					return fmt.Errorf("%q is true, as in draft 4 of JSON Schema: make it the number, in place of %q", key, of)
+				case false:
+					return fmt.Errorf("%q is false, as in draft 4 of JSON Schema: leave it out", key)
+				}
 			}
 			names := slices.Contains([]string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}, key)
 			if err := checkTypes(in, !named && names); err != nil {
