@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,17 +21,15 @@ import (
 	"mylm/tools"
 )
 
-// atOnce is how many runs are under way while throughput is measured.
-const atOnce = 20
-
 // speed is a test that measures what runs cost.
 type speed struct {
 	*parts
-	model *numbering
-	runs  int
+	model  *numbering
+	runs   int
+	atOnce int // of them
 }
 
-// Runs of 8 turns with a model that answers at once: in this process, in this process with
+// Runs of 8 turns, 20 at once, with a model that answers at once: in this process, in this process with
 // sessions in PostgreSQL, and on Temporal with one worker and with two. The times are for
 // people to read: they are those of the machine. Of an idle worker the test wants that it
 // takes at most 1% of a processor.
@@ -43,8 +42,12 @@ func TestSpeed(t *testing.T) {
 	s.add(1, s.model.URL)
 	s.measure("one worker, its first runs", s.there)
 	s.measure("one worker", s.there)
+	s.runs, s.atOnce = s.runs/4+1, 1
+	s.measure("in this process, one after the other", s.here(nil))
+	s.measure("one worker, one after the other", s.there)
 	s.idle(30 * time.Second)
 	s.add(1, s.model.URL)
+	s.runs, s.atOnce = 4*(s.runs-1), 20
 	s.measure("two workers", s.there)
 }
 
@@ -62,7 +65,7 @@ func TestSpeedGrows(t *testing.T) {
 }
 
 func newSpeed(t *testing.T) *speed {
-	s := &speed{runs: number(t, "MYLM_SPEED_RUNS", 40), parts: newParts(t, "--dynamic-config-value", "system.enableActivityEagerExecution=true")}
+	s := &speed{runs: number(t, "MYLM_SPEED_RUNS", 40), atOnce: 20, parts: newParts(t, "--dynamic-config-value", "system.enableActivityEagerExecution=true")}
 	s.model = newNumbering(t, func() time.Duration { return 0 }, func(n int, session string) (string, any) {
 		return "write_file", map[string]string{"path": fmt.Sprintf("%s-%d.txt", session, n), "content": "written"}
 	})
@@ -118,11 +121,15 @@ func number(t *testing.T, name string, otherwise int) int {
 // measure has the runs done, and logs what they took.
 func (s *speed) measure(what string, run func(ctx context.Context, id string) error) {
 	s.t.Helper()
-	before, began := s.used(), time.Now()
+	before, began, lasted := s.used(), time.Now(), make([]time.Duration, s.runs)
 	group, ctx := errgroup.WithContext(s.t.Context())
-	group.SetLimit(atOnce)
+	group.SetLimit(s.atOnce)
 	for i := range s.runs {
-		group.Go(func() error { return run(ctx, fmt.Sprintf("%s-%d", strings.Map(letters, what), i)) })
+		group.Go(func() error {
+			began := time.Now()
+			defer func() { lasted[i] = time.Since(began) }()
+			return run(ctx, fmt.Sprintf("%s-%d", strings.Map(letters, what), i))
+		})
 	}
 	if err := group.Wait(); err != nil {
 		s.t.Fatalf("%s: %v", what, err)
@@ -135,7 +142,8 @@ func (s *speed) measure(what string, run func(ctx context.Context, id string) er
 		}
 		text += fmt.Sprintf(", %s %.1f ms", after.name, (after.time-n).Seconds()*1000/float64(s.runs))
 	}
-	s.t.Logf("%s: %.2f runs/s by the clock; processor time for a run%s", what, float64(s.runs)/took.Seconds(), strings.Replace(text, ",", ":", 1))
+	slices.Sort(lasted)
+	s.t.Logf("%s: %.2f runs/s by the clock; a run takes %v (median); processor time for a run%s", what, float64(s.runs)/took.Seconds(), lasted[len(lasted)/2].Round(100*time.Microsecond), strings.Replace(text, ",", ":", 1))
 }
 
 // letters makes an id of a name.
