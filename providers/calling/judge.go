@@ -92,24 +92,43 @@ func (g *generation) again() {
 // nothing, or a result that the model made up.
 func (g *generation) insists(r Reply) bool {
 	text := r.Text
+	invented := (r.Call != nil || r.Fault != nil) && (isInvented(r.Fault) || g.invents(text) > 0)
 	switch {
+	case g.shown.Len() > 0 && invented:
+		g.held.Reset()
+		return true
 	case g.shown.Len() > 0:
 		if g.hold {
 			g.again()
 		}
 		return true
+	case invented:
+		return false
 	case r.Call != nil:
 		if text = beforeCall(text, false, 0, false); strings.TrimSpace(text) == "" {
 			text = r.Call.Raw
 		}
-	case r.Fault != nil && r.Fault.Reason == protocol.InventedObservation:
-		return false
 	case r.Fault != nil:
 		text += r.Fault.Raw
 	}
 	g.held.Reset()
 	g.held.WriteString(strings.TrimSpace(text))
 	return g.held.Len() > 0
+}
+
+// invents is how many bytes at the end of a text, which came before a call, would be a result that
+// the model made up if it were the whole reply.
+func (g *generation) invents(text string) int {
+	r := NewReader(g.options(), nil)
+	r.Take(providers.Chunk{Text: text, Stop: providers.StopEnd})
+	if !isInvented(r.Close().Fault) {
+		return 0
+	}
+	return max(1, r.Doubtful())
+}
+
+func isInvented(f *protocol.FormatError) bool {
+	return f != nil && f.Reason == protocol.InventedObservation
 }
 
 // call passes a call on. What was said before it is passed on first, unless an earlier

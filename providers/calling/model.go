@@ -180,9 +180,7 @@ func (g *generation) read(ctx context.Context) (Reply, error) {
 	}
 	var r source = &plain{part: g.part}
 	if len(g.tools.names) > 0 {
-		ran := slices.ContainsFunc(q.Messages, func(m Message) bool { return m.Role == Result })
-		told := g.corrections > 0
-		r = NewReader(protocol.Options{Tools: g.tools, Told: told, Reports: told && ran, Last: true}, g.part)
+		r = NewReader(g.options(), g.part)
 	}
 	g.source, g.closing, g.inCall = r, false, 0
 	end := func() Reply { return g.close(r) }
@@ -240,6 +238,13 @@ func (g *generation) read(ctx context.Context) (Reply, error) {
 	return end(), nil
 }
 
+// options are how a reply is read.
+func (g *generation) options() protocol.Options {
+	ran := slices.ContainsFunc(g.request.Messages, func(m Message) bool { return m.Role == Result })
+	told := g.corrections > 0
+	return protocol.Options{Tools: g.tools, Told: told, Reports: told && ran, Last: true}
+}
+
 // blind names the picture that a model cannot see.
 func (g *generation) blind(err error) error {
 	var e *providers.Error
@@ -282,6 +287,10 @@ func (g *generation) part(p protocol.Part) {
 // the same piece as the text that it makes doubtful, so this follows a whole piece.
 func (g *generation) flushCertain() {
 	if !g.hold && !g.closing && g.held.Len() > 0 {
+		if g.request.Choice.Mode == None && g.source.Done() { // a call came, which will not be one
+			g.lost = g.invents(g.shown.String() + g.held.String())
+			g.withhold()
+		}
 		g.flush(false)
 	}
 }

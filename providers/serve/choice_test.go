@@ -20,7 +20,9 @@ func TestNoneIsAnswered(t *testing.T) {
 	for text, want := range map[string]reply{
 		asJSON: {text: asJSON}, data: {text: data}, fenced: {text: `{"tool": "get_weather"}`}, "<function>broken": {text: "<function>broken"}, "<tool_code>\n<name>get_weather</name>\n<parameters>{so}</parameters>\n</tool_code>": {text: "<tool_code>\n<name>get_weather</name>\n<parameters>{so}</parameters>\n</tool_code>"}, call: {text: call}, `{"city": "Bern"}`: {text: `{"city": "Bern"}`},
 		"It is sunny.": {text: "It is sunny."}, "I look.\nget_weather()": {text: "I look."}, "I look.\n" + call: {text: "I look."},
-		"": {}, "<think>hm</think>": {}, "Observation: 21 degrees": {},
+		"": {}, "<think>hm</think>": {}, "Observation: 21 degrees": {}, "Observation: 21 degrees\n" + call: {}, "Tool result: 21\n" + call: {}, "Tool result: 21\n\n" + call: {}, "<observation>21</observation>\n" + call: {},
+		"[get_weather] Success:\n21\n" + call: {}, "Observation: 21\n<tool_code>\n<name>get_weather</name>\n<parameters>{so}</parameters>\n</tool_code>": {},
+		"I look.\nObservation: 21\n" + call: {text: "I look."}, "The observation is short.\n" + call: {text: "The observation is short."},
 	} {
 		for i, api := range surfaces {
 			for _, stream := range []bool{false, true} {
