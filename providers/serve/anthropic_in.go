@@ -15,7 +15,7 @@ import (
 // messagesRequest is one of Anthropic's Messages.
 type messagesRequest struct {
 	Model     string          `json:"model"`
-	MaxTokens *whole          `json:"max_tokens"`
+	MaxTokens *integer        `json:"max_tokens"`
 	System    json.RawMessage `json:"system"`
 	Messages  []struct {
 		Role    string          `json:"role"`

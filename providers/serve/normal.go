@@ -112,15 +112,15 @@ func (a *arguments) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*string)(a))
 }
 
-// whole is an integer that programs whose language has one type of numbers write as 50.0.
-type whole int
+// integer is one that programs whose language has one type of numbers write as 50.0.
+type integer int
 
 // UnmarshalJSON reads either.
-func (w *whole) UnmarshalJSON(b []byte) error {
-	err := json.Unmarshal(b, (*int)(w))
+func (n *integer) UnmarshalJSON(b []byte) error {
+	err := json.Unmarshal(b, (*int)(n))
 	var f float64
 	if err != nil && json.Unmarshal(b, &f) == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
-		*w, err = whole(f), nil
+		*n, err = integer(f), nil
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -16,7 +17,9 @@ var listsOf = strings.Fields("messages tools functions tool_calls content system
 // refuseNull refuses a null in a list, which is no message, tool, call or part.
 func (x *exchange) refuseNull(body []byte) error {
 	var v map[string]any
-	if json.Unmarshal(body, &v) != nil {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber() // one may be too large for a float64
+	if d.Decode(&v) != nil {
 		return nil // it is no object
 	}
 	at := "[%d]"

@@ -29,8 +29,8 @@ type ollamaRequest struct {
 	TopProbs int             `json:"top_logprobs"`
 	Options  struct {
 		Temperature *float64        `json:"temperature"`
-		Seed        *whole          `json:"seed"`
-		NumPredict  whole           `json:"num_predict"`
+		Seed        *integer        `json:"seed"`
+		NumPredict  integer         `json:"num_predict"`
 		Stop        json.RawMessage `json:"stop"`
 	} `json:"options"`
 

@@ -20,12 +20,12 @@ type chatRequest struct {
 	Functions  []chatFunction  `json:"functions"` // before there were tools
 	Function   json.RawMessage `json:"function_call"`
 
-	MaxTokens           *whole          `json:"max_tokens"`
-	MaxCompletionTokens *whole          `json:"max_completion_tokens"`
+	MaxTokens           *integer        `json:"max_tokens"`
+	MaxCompletionTokens *integer        `json:"max_completion_tokens"`
 	Temperature         *float64        `json:"temperature"`
-	Seed                *whole          `json:"seed"`
+	Seed                *integer        `json:"seed"`
 	Stop                json.RawMessage `json:"stop"`
-	N                   *whole          `json:"n"`
+	N                   *integer        `json:"n"`
 	Logprobs            bool            `json:"logprobs"`
 	TopLogprobs         int             `json:"top_logprobs"`
 	Modalities          []string        `json:"modalities"`
@@ -99,7 +99,7 @@ func (h *Handler) chat(x *exchange) {
 
 // normalise reads a request. custom are the tools whose input is free text.
 func (in *chatRequest) normalise() (q *request, custom map[string]bool, err error) {
-	for name, n := range map[string]*whole{"max_tokens": in.MaxTokens, "max_completion_tokens": in.MaxCompletionTokens, "n": in.N} {
+	for name, n := range map[string]*integer{"max_tokens": in.MaxTokens, "max_completion_tokens": in.MaxCompletionTokens, "n": in.N} {
 		if n != nil && *n < 1 {
 			return nil, nil, invalid(name, "it must be at least 1")
 		}
@@ -202,7 +202,7 @@ func (m *chatMessage) normalise(where string) (calling.Message, error) {
 			}
 			out.Calls = append(out.Calls, call)
 		}
-		if m.Function != nil {
+		if m.Function != nil && *m.Function != (chatInvocation{}) { // some clients write none as {}
 			if err := named(where+".function_call", m.Function.Name); err != nil {
 				return out, err
 			}

@@ -52,6 +52,26 @@ func TestNullsInLists(t *testing.T) {
 	}
 }
 
+// A number of the client's own that is too large for a float hides no null.
+func TestNullBesideLargeNumber(t *testing.T) {
+	s := start(t, says("Hello."), serve.Options{})
+	if resp, body := post(t, s, "/v1/chat/completions", `{"model":"m","zz":1e999,"messages":[null]}`); resp.StatusCode != 400 || !strings.Contains(body, "messages[0]: it is null") {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+}
+
+// An empty function_call is none.
+func TestEmptyFunctionCall(t *testing.T) {
+	s := start(t, says("Hello."), serve.Options{})
+	user := object{"role": "user", "content": "x"}
+	for _, none := range []any{nil, object{}, object{"name": "", "arguments": ""}} {
+		more := object{"messages": []any{user, object{"role": "assistant", "content": "y", "tool_calls": []any{}, "function_call": none}, user}}
+		if resp, body := post(t, s, "/v1/chat/completions", surfaces[0].request(false, "x", more)); resp.StatusCode != 200 {
+			t.Errorf("%v: %d %s", none, resp.StatusCode, body)
+		}
+	}
+}
+
 // A null may be a value of a client's own: in a schema, in arguments, in metadata.
 func TestNullsOfClients(t *testing.T) {
 	s := start(t, says("Hello."), serve.Options{})

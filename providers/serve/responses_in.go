@@ -18,7 +18,7 @@ type responsesRequest struct {
 	Tools        json.RawMessage `json:"tools"`
 	ToolChoice   json.RawMessage `json:"tool_choice"`
 	Parallel     *bool           `json:"parallel_tool_calls"`
-	MaxOutput    *whole          `json:"max_output_tokens"`
+	MaxOutput    *integer        `json:"max_output_tokens"`
 	Temperature  *float64        `json:"temperature"`
 	TopP         *float64        `json:"top_p"`
 	Metadata     json.RawMessage `json:"metadata"`
