@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"crypto/x509"
 	"errors"
 	"net"
 	"net/netip"
@@ -115,6 +116,11 @@ func hostsOf(err *providers.Error) (hosts []string) {
 			}
 		case *url.Error:
 			add(e.URL)
+		case x509.HostnameError:
+			add(e.Host)
+			if e.Certificate != nil {
+				hosts = append(hosts, e.Certificate.DNSNames...)
+			}
 		}
 	})
 	slices.SortFunc(hosts, func(a, b string) int { return len(b) - len(a) })

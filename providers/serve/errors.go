@@ -103,8 +103,8 @@ func (x *exchange) asAPI(err error, model string) *apiError {
 	case errors.As(err, &own):
 		return own
 	case errors.As(err, &request):
-		if text := request.Message; errors.As(request.Err, &backend) {
-			return invalid(request.Param, "%s", withoutAddresses(text, backend))
+		if errors.As(request.Err, &backend) {
+			return invalid(request.Param, "%s", withoutAddresses(x.h.redacted(request.Message), backend))
 		}
 		return invalid(request.Param, "%s", request.Message)
 	case errors.As(err, &output):
@@ -121,15 +121,20 @@ func (x *exchange) asAPI(err error, model string) *apiError {
 	return &apiError{status: http.StatusInternalServerError, code: "internal_error", message: "internal error"}
 }
 
+// redacted is what a backend says, without secrets.
+func (h *Handler) redacted(text string) string {
+	if h.opts.Redact == nil {
+		return text
+	}
+	return h.opts.Redact(text)
+}
+
 func (h *Handler) ofBackend(b *providers.Error, model string) *apiError {
 	k, known := statuses[b.Kind]
 	if !known {
 		k.status, k.code = http.StatusBadGateway, "upstream_error"
 	}
-	e := &apiError{status: k.status, code: k.code, final: k.final || b.Permanent, retryAfter: b.RetryAfter, message: strings.TrimSpace(b.Error())}
-	if h.opts.Redact != nil {
-		e.message = h.opts.Redact(e.message)
-	}
+	e := &apiError{status: k.status, code: k.code, final: k.final || b.Permanent, retryAfter: b.RetryAfter, message: h.redacted(strings.TrimSpace(b.Error()))}
 	e.full, e.message = e.message, withoutAddresses(e.message, b)
 	switch {
 	case b.Kind == providers.Auth: // what the backend says of its key is not the client's

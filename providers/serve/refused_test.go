@@ -1,6 +1,7 @@
 package serve_test
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -141,6 +142,8 @@ func TestAddressesStayHere(t *testing.T) {
 		{at(providers.BadRequest, "https://secret.example/v1/chat refuses top_k. See http://secret.example.", "https://secret.example/v1"), "[its address] refuses top_k. See [its address]."},
 		{at(providers.ServerFault, "Cannot connect to host secret-box:8000 ssl:default", "http://secret-box:8000"), "Cannot connect to host [its address] ssl:default"},
 		{at(providers.ServerFault, "the model qwen2.5:14b of 1.5 GB (llama3.2:latest) died at 12:30:59, code 1:77, ggml-cuda.cu:85", "http://model:80", "http://ggml:80"), "the model qwen2.5:14b of 1.5 GB (llama3.2:latest) died at 12:30:59, code 1:77, ggml-cuda.cu:85"},
+		{&providers.Error{Kind: providers.Unreachable, Message: "certificate is valid for *.secret.internal, secret7.lab, not secret.example",
+			Err: x509.HostnameError{Host: "secret.example", Certificate: &x509.Certificate{DNSNames: []string{"*.secret.internal", "secret7.lab"}}}}, "certificate is valid for [its address], [its address], not [its address]"},
 		{at(providers.BadRequest, pages, "http://example:80", "https://example.co", "http://secret.example:80", "http://other.example"), pages},
 		{at(providers.ModelMissing, `model "m" is not at localhost:11434, says localhost`, "http://localhost:11434"), `model \"m\" is not at [its address], says localhost`},
 		{&providers.Error{Kind: providers.ModelMissing, Message: "m cannot be asked: no answer at secret.example:9", Err: at(providers.Unreachable, "", "http://secret.example:9")}, "m cannot be asked: no answer at [its address]"},
@@ -165,8 +168,8 @@ func TestAddressesStayHere(t *testing.T) {
 	}
 	blind := at(providers.BadRequest, "http://bob:pw@secret.example:80 cannot see pictures", "http://secret.example:80")
 	blind.Param = providers.ParamImages
-	_, body := post(t, start(t, fails("", blind), serve.Options{}), surfaces[0].path, surfaces[0].request(false, "x", object{"messages": []any{object{"role": "user", "content": []any{object{"type": "image_url", "image_url": object{"url": "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="}}}}}}))
-	if !strings.Contains(body, "[its address] cannot see pictures") {
+	_, body := post(t, start(t, fails("", blind), serve.Options{Redact: func(s string) string { return strings.ReplaceAll(s, "pictures", "pixels") }}), surfaces[0].path, surfaces[0].request(false, "x", object{"messages": []any{object{"role": "user", "content": []any{object{"type": "image_url", "image_url": object{"url": "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="}}}}}}))
+	if !strings.Contains(body, "[its address] cannot see pixels") {
 		t.Error(body)
 	}
 	var logged serve.Record
