@@ -100,6 +100,7 @@ const (
 // call, and the answer. A run without an answer leaves nothing, nor does a question
 // to which the answer is that nothing is known, or for which only the memory was
 // searched, and nothing found: they would be found later instead of what answers it.
+// A reply that only repeats a statement is left out.
 func (m *Memory) Documents(r Run) (all []memory.Document) {
 	add := func(at time.Time, role string, kind memory.Kind, text string, tags ...string) {
 		all = append(all, memory.Document{Tags: tags, Session: r.Session.ID, Project: m.Project, Source: "ask", Kind: kind, Role: role, Time: at, Text: text})
@@ -131,6 +132,9 @@ func (m *Memory) Documents(r Run) (all []memory.Document) {
 				answered = true
 				if unanswered(text) {
 					empty = asks || searched
+					continue
+				}
+				if !asks && !searched && !found && len(all) > 0 && echoes(text, all[0].Text) {
 					continue
 				}
 				var tags []string

@@ -98,22 +98,40 @@ func TestDocuments(t *testing.T) {
 			t.Errorf("it leaves %v", d)
 		}
 	})
+	t.Run("a reply that repeats what was told", func(t *testing.T) {
+		const told = "Our releases happen on Tuesdays, from branch main."
+		for reply, kept := range map[string]int{
+			told: 1, "Noted: " + told: 1, "I have updated my notes: our releases happen on **Tuesdays**, from branch main.": 1,
+			"Good to know that our releases happen on Tuesdays, from branch main. I will use that from now on.": 1,
+			"Noted.": 2, "Our releases happen on Tuesdays.": 2, "Noted: " + told + " The next one is 4.2.": 2,
+			told + " Before, they happened on Fridays, which nobody liked, since what broke then was only noticed on the Monday after it.": 2,
+		} {
+			for _, lead := range []string{"", "Please keep in mind: "} {
+				r := ran(t, m, allow, reply)
+				r.Question = lead + told
+				if d := m.Documents(r); len(d) != kept || d[0].Text != lead+told {
+					t.Errorf("%s%q leaves %v", lead, reply, d)
+				}
+			}
+		}
+	})
 	for reply, kept := range map[string]bool{
 		"I don’t know.": false,
 		"Sorry, I could not find any information about that. Could you tell me more?":            false,
 		"I searched my memory. I found nothing about \"heron\".":                                 false,
 		"Unfortunately, I don't have any record of this. If you tell me, I can keep it in mind.": false,
-		"Das weiß ich nicht.":                                   false,
-		"Lo siento, no encontré nada sobre eso.":                false,
-		"Je ne sais pas.":                                       false,
-		"К сожалению, я не знаю.":                               false,
-		"抱歉，我没有找到相关信息。":                                         false,
-		"申し訳ありませんが、見つかりませんでした。":                                 false,
-		"I don't know the host's owner, but the host is heron.": true,
-		"I found nothing in the log. The host is heron.":        true,
-		"The linter found nothing.":                             true,
-		"Marta does not know.":                                  true,
-		"Heron.":                                                true,
+		"Das weiß ich nicht.":                                                 false,
+		"Lo siento, no encontré nada sobre eso.":                              false,
+		"I could not finish this: I ran out of turns before I had an answer.": false,
+		"Je ne sais pas.":                                                     false,
+		"К сожалению, я не знаю.":                                             false,
+		"抱歉，我没有找到相关信息。":                                                       false,
+		"申し訳ありませんが、見つかりませんでした。":                                               false,
+		"I don't know the host's owner, but the host is heron.":               true,
+		"I found nothing in the log. The host is heron.":                      true,
+		"The linter found nothing.":                                           true,
+		"Marta does not know.":                                                true,
+		"Heron.":                                                              true,
 		"I do not know where it is kept: " + strings.Repeat("the bucket, the shelf, the cellar, ", 20) + ".": true,
 	} {
 		t.Run(reply[:min(len(reply), 40)], func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 )
 
 // maxUnanswered is how long a reply without an answer is at most, in bytes: it may
@@ -30,6 +31,32 @@ func unanswered(reply string) bool {
 		}
 	}
 	return said
+}
+
+// maxEchoed is how many words a reply has at most that repeats a statement, besides those of
+// the statement: "Good to know that … I will use that from now on."
+const maxEchoed = 12
+
+// echoes reports whether a reply only repeats a statement. It says nothing new, and next to
+// it the statement would be taken for a request that the reply has carried out. What has a
+// number besides may be news.
+func echoes(reply, statement string) bool {
+	words := func(text string) []string {
+		return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	}
+	if lead, text, ok := strings.Cut(statement, ": "); ok && len(words(lead)) <= 5 { // "For your information: …"
+		statement = text
+	}
+	told, rest := words(statement), words(reply)
+	repeated := 0
+	for _, word := range told {
+		if i := slices.Index(rest, word); i >= 0 {
+			repeated++
+			rest = slices.Delete(rest, i, i+1)
+		}
+	}
+	number := slices.ContainsFunc(rest, func(word string) bool { return strings.ContainsFunc(word, unicode.IsDigit) })
+	return 10*repeated >= 9*len(told) && len(rest) <= maxEchoed && !number
 }
 
 func oneOf(list string, is func(string) bool) bool {
@@ -70,7 +97,10 @@ i could not locate
 i did not find
 i am unable to
 i was unable to
-i was not able to find
+i was not able to
+i could not finish
+i could not complete
+i ran out of
 i am not able to
 i found nothing
 i found no
