@@ -92,7 +92,7 @@ func (g *generation) again() {
 // nothing, or a result that the model made up.
 func (g *generation) insists(r Reply) bool {
 	text := r.Text
-	invented := (r.Call != nil || r.Fault != nil) && (isInvented(r.Fault) || g.invents(text) > 0)
+	invented := isInvented(r.Fault) || g.called && g.invents(text) > 0
 	switch {
 	case g.shown.Len() > 0 && invented:
 		g.held.Reset()

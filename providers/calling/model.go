@@ -109,6 +109,7 @@ type generation struct {
 	source      source // of this reply
 	closing     bool   // its verdict is near
 	lost        int    // bytes at the end of the text in which a call was found that cannot be read, or a result
+	called      bool   // it holds a call, or one that cannot be read
 	inCall      int    // bytes since the decoder last passed text on
 	stopped     string // the stop sequence that was met
 	usage       providers.Usage
@@ -182,7 +183,7 @@ func (g *generation) read(ctx context.Context) (Reply, error) {
 	if len(g.tools.names) > 0 {
 		r = NewReader(g.options(), g.part)
 	}
-	g.source, g.closing, g.inCall = r, false, 0
+	g.source, g.closing, g.called, g.inCall = r, false, false, 0
 	end := func() Reply { return g.close(r) }
 	limits := limiter{maxTokens: request.MaxTokens, window: func() int { return g.model.windowOf(ctx) }, lenient: len(g.tools.names) == 0}
 	w := watch{cancel: cancel, next: g.model.TokenTimeout}
@@ -265,7 +266,9 @@ var errCallComplete = errors.New("the call is complete")
 func (g *generation) part(p protocol.Part) {
 	switch p.Kind {
 	case protocol.Thought:
-		g.flushCertain()
+		if g.request.Choice.Mode != None || !g.source.Done() { // else the whole text is looked at, once
+			g.flushCertain()
+		}
 		g.inCall = 0
 		text := g.cut + p.Text
 		whole := tools.Begin(text, len(text))
@@ -276,6 +279,8 @@ func (g *generation) part(p protocol.Part) {
 			return
 		}
 		g.held.WriteString(p.Text)
+	case protocol.Call, protocol.Malformed:
+		g.called = p.Call != nil || p.Err.Raw != "" && p.Err.Reason != protocol.CallAfterAnswer
 	case protocol.Answer, protocol.Retract:
 		if g.hold {
 			g.held.Reset()
@@ -287,7 +292,7 @@ func (g *generation) part(p protocol.Part) {
 // the same piece as the text that it makes doubtful, so this follows a whole piece.
 func (g *generation) flushCertain() {
 	if !g.hold && !g.closing && g.held.Len() > 0 {
-		if g.request.Choice.Mode == None && g.source.Done() { // a call came, which will not be one
+		if g.request.Choice.Mode == None && g.called { // a call came, which will not be one
 			g.lost = g.invents(g.shown.String() + g.held.String())
 			g.withhold()
 		}

@@ -104,7 +104,7 @@ func TestModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	must := calling.Choice{Mode: calling.Required}
+	must, none := calling.Choice{Mode: calling.Required}, calling.Choice{Mode: calling.None}
 	tests := []struct {
 		name    string
 		q       calling.Request
@@ -139,6 +139,10 @@ func TestModel(t *testing.T) {
 		{"bare arguments", calling.Request{Tools: both, Choice: calling.Choice{Mode: calling.Required, Only: []string{"get_time"}}}, []string{"Sure:\n```json\n{\"zone\": \"CET\"}\n```"}, nil, `"" "" get_time{"zone":"CET"} tool_calls after 0`},
 		{"another than the named", calling.Request{Tools: both, Choice: calling.Choice{Mode: calling.Required, Only: []string{"get_time"}}}, []string{called("get_weather", `{"city":"x"}`), called("get_time", `{"zone":"CET"}`)}, nil, `"" "" get_time{"zone":"CET"} tool_calls after 1`},
 		{"none", calling.Request{Tools: both, Choice: calling.Choice{Mode: calling.None}}, []string{called("get_weather", `{"city":"x"}`), "Then not."}, nil, `"Then not." "" stop after 1`},
+		{"none, an answer in tags", calling.Request{Tools: both, Choice: none}, []string{"<final_answer>The log says:\nObservation: 21 degrees\nBye.</final_answer><|im_end|>\n"}, nil, `"The log says:\nObservation: 21 degrees\nBye." "" stop after 0`},
+		{"none, harmony's answer", calling.Request{Tools: both, Choice: none}, []string{"<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Observation: it is cold<|return|>\n"}, nil, `"Observation: it is cold" "hm" stop after 0`},
+		{"none, an answer, then a call", calling.Request{Tools: both, Choice: none}, []string{"<final_answer>The log:\nTool result: 21\n\nThat is all.</final_answer>\n" + called("get_weather", `{"city":"x"}`)}, nil, `"The log:\nTool result: 21\n\nThat is all." "" stop after 3`},
+		{"none, the next turn", calling.Request{Tools: both, Choice: none}, []string{"Here:\nObservation: it is cold\n<|im_end|>\n"}, nil, `"Here:" "" stop after 3`},
 		{"none, stubborn", calling.Request{Tools: both, Choice: calling.Choice{Mode: calling.None}}, []string{called("get_weather", `{"city":"x"}`)}, nil, fmt.Sprintf("%q", called("get_weather", `{"city":"x"}`)) + ` "" stop after 3`},
 		{"none, nothing", calling.Request{Tools: both, Choice: calling.Choice{Mode: calling.None}}, []string{""}, nil, `"" "" *calling.OutputError`},
 		{"none, talkative", calling.Request{Tools: both, Choice: calling.Choice{Mode: calling.None}}, []string{"I look.\n" + called("get_weather", `{"city":"x"}`)}, nil, `"I look." "" stop after 3`},
