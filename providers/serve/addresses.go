@@ -120,6 +120,9 @@ func hostsOf(err *providers.Error) (hosts []string) {
 			add(e.Host)
 			if e.Certificate != nil {
 				hosts = append(hosts, e.Certificate.DNSNames...)
+				for _, ip := range e.Certificate.IPAddresses {
+					hosts = append(hosts, ip.String())
+				}
 			}
 		}
 	})
