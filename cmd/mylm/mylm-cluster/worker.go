@@ -136,8 +136,9 @@ func (c *cluster) workFor(ctx *cli.Context, l *link, loaded *config.Config) erro
 	}
 	fatal := make(chan error, 1)
 	// With two pollers of each kind, the SDK's default, tasks wait for one where runs are many.
-	scaled := worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{})
-	o := worker.Options{WorkflowTaskPollerBehavior: scaled, ActivityTaskPollerBehavior: scaled, WorkerStopTimeout: stopWithin, Identity: identity() + " " + settings, OnFatalError: func(err error) {
+	// Those that the SDK scales left plans standing still (TestRunScripts/plans).
+	ten := worker.NewPollerBehaviorSimpleMaximum(worker.PollerBehaviorSimpleMaximumOptions{MaximumNumberOfPollers: 10})
+	o := worker.Options{WorkflowTaskPollerBehavior: ten, ActivityTaskPollerBehavior: ten, WorkerStopTimeout: stopWithin, Identity: identity() + " " + settings, OnFatalError: func(err error) {
 		select {
 		case fatal <- err:
 		default: // the first says why
