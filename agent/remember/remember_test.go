@@ -115,6 +115,16 @@ func TestDocuments(t *testing.T) {
 			}
 		}
 	})
+	for _, asked := range []string{"staging host", "Name the staging host", "the capital of France", "..."} {
+		t.Run("words that are no question: "+asked, func(t *testing.T) {
+			reply := "The " + strings.TrimPrefix(strings.TrimPrefix(asked, "the "), "Name the ") + " is heron."
+			r := ran(t, m, allow, reply)
+			r.Question = asked
+			if d := m.Documents(r); len(d) != 2 || d[1].Text != reply {
+				t.Errorf("it leaves %v", d)
+			}
+		})
+	}
 	for reply, kept := range map[string]bool{
 		"I don’t know.": false,
 		"Sorry, I could not find any information about that. Could you tell me more?":            false,

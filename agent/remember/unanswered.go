@@ -37,26 +37,23 @@ func unanswered(reply string) bool {
 // the statement: "Good to know that … I will use that from now on."
 const maxEchoed = 12
 
-// echoes reports whether a reply only repeats a statement. It says nothing new, and next to
-// it the statement would be taken for a request that the reply has carried out. What has a
-// number besides may be news.
+// echoes reports whether a reply only repeats a statement, as sentences of their own. It says
+// nothing new, and next to it the statement would be taken for a request that the reply has
+// carried out. What goes on in the sentence is an answer, and a number besides may be news.
 func echoes(reply, statement string) bool {
-	words := func(text string) []string {
-		return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-	}
-	if lead, text, ok := strings.Cut(statement, ": "); ok && len(words(lead)) <= 5 { // "For your information: …"
+	if lead, text, ok := strings.Cut(statement, ": "); ok && strings.Count(lead, " ") < 5 { // "For your information: …"
 		statement = text
 	}
-	told, rest := words(statement), words(reply)
-	repeated := 0
-	for _, word := range told {
-		if i := slices.Index(rest, word); i >= 0 {
-			repeated++
-			rest = slices.Delete(rest, i, i+1)
-		}
-	}
-	number := slices.ContainsFunc(rest, func(word string) bool { return strings.ContainsFunc(word, unicode.IsDigit) })
-	return 10*repeated >= 9*len(told) && len(rest) <= maxEchoed && !number
+	told := strings.Trim(sentences(statement), " .")
+	before, after, ok := strings.Cut(" "+sentences(reply)+" . ", " "+told+" . ")
+	rest := strings.Fields(strings.ReplaceAll(before+" "+after, ".", " "))
+	return told != "" && ok && len(rest) <= maxEchoed && !strings.ContainsFunc(before+after, unicode.IsDigit)
+}
+
+// sentences is a text as its words, with a point behind each sentence.
+func sentences(text string) string {
+	text = strings.NewReplacer("! ", " . ", "? ", " . ", ". ", " . ", "\n", " . ", "。", " . ", "！", " . ").Replace(strings.ToLower(text) + " ")
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '.' }), " ")
 }
 
 func oneOf(list string, is func(string) bool) bool {
