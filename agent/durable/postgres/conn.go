@@ -59,7 +59,7 @@ func (s *session) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx
 }
 
 func (s *session) begin(ctx context.Context, readOnly bool) error {
-	_, err := s.Conn.Conn().Exec(ctx, "SELECT "+as(s.of.tenant)+", set_config('lock_timeout', $1, true)", fmt.Sprintf("%dms", max(1, s.of.wait.Milliseconds()))) // 0 would be for ever
+	_, err := s.Conn.Conn().Exec(ctx, "SELECT "+setTenant(s.of.tenant)+", set_config('lock_timeout', $1, true)", fmt.Sprintf("%dms", max(1, s.of.wait.Milliseconds()))) // 0 would be for ever
 	if err == nil && !readOnly {
 		_, err = s.Conn.Conn().Exec(ctx, "SELECT pg_advisory_xact_lock(hashtextextended('mylm.memory ' || $1, 0))", s.of.tenant)
 	}

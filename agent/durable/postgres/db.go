@@ -192,7 +192,7 @@ var errLong = errors.New("an id and the names of a session, a project and a spea
 
 // inTenant runs f in a transaction that sees and changes what belongs to a tenant.
 func (db *DB) inTenant(ctx context.Context, tenant string, f func(pgx.Tx) error) error {
-	begin := pgx.TxOptions{BeginQuery: "BEGIN; SELECT " + as(tenant)} // one message
+	begin := pgx.TxOptions{BeginQuery: "BEGIN; SELECT " + setTenant(tenant)} // one message
 	tx, err := db.pool.BeginTx(ctx, begin)
 	if err != nil && ctx.Err() == nil { // as after a restart of the server, of which the connections do not know
 		db.pool.Reset()
@@ -208,10 +208,10 @@ func (db *DB) inTenant(ctx context.Context, tenant string, f func(pgx.Tx) error)
 	return explain(ctx, err)
 }
 
-// as is the call that makes a transaction one of a tenant. It needs no parameter, which the
+// setTenant is the call that makes a transaction one of a tenant. It needs no parameter, which the
 // message that begins a transaction cannot have, and no quotes, and it is the same name
 // whatever the settings for strings and encodings are.
-func as(tenant string) string {
+func setTenant(tenant string) string {
 	return fmt.Sprintf("set_config('mylm.tenant', convert_from(decode('%x', 'hex'), 'UTF8'), true)", tenant)
 }
 
@@ -219,14 +219,14 @@ func as(tenant string) string {
 // commits all of it or nothing.
 func (db *DB) send(ctx context.Context, tenant string, queue func(*pgx.Batch)) error {
 	batch := &pgx.Batch{}
-	batch.Queue("SELECT " + as(tenant))
+	batch.Queue("SELECT " + setTenant(tenant))
 	queue(batch)
 	return explain(ctx, db.pool.SendBatch(ctx, batch).Close())
 }
 
-// passes reports whether an error is one that passes, such as that of a connection which was
+// temporary reports whether an error may pass, such as that of a connection which was
 // lost: then nobody knows whether its statements were carried out.
-func passes(ctx context.Context, err error) bool {
+func temporary(ctx context.Context, err error) bool {
 	var p permanent
 	return err != nil && ctx.Err() == nil && !errors.As(err, &p)
 }

@@ -16,7 +16,7 @@ import (
 type Payloads struct {
 	db     *DB
 	tenant string
-	recent generations
+	recent cache
 }
 
 // Payloads returns those of a tenant. Nothing is read before they are used.
@@ -33,7 +33,7 @@ func (p *Payloads) Put(ctx context.Context, all map[string][]byte) error {
 		}
 	}
 	err := p.db.send(ctx, p.tenant, queue)
-	if passes(ctx, err) { // to put them twice does no harm
+	if temporary(ctx, err) { // to put them twice does no harm
 		err = p.db.inTenant(ctx, p.tenant, func(tx pgx.Tx) error {
 			batch := &pgx.Batch{}
 			queue(batch)
@@ -86,9 +86,9 @@ func (p *Payloads) Get(ctx context.Context, keys []string) (map[string][]byte, e
 	return found, err
 }
 
-// generations are payloads that were put or read last, the newer ones and those before: the
+// cache has the payloads that were put or read last, the newer ones and those before: the
 // worker that puts one reads it next, and once more when the history has it.
-type generations struct {
+type cache struct {
 	mu         sync.Mutex
 	newer, old map[string][]byte
 	size       int // of the newer ones
@@ -97,30 +97,30 @@ type generations struct {
 
 // Where one of these is reached, the newer ones become the old ones.
 const (
-	generation     = 8 << 20 // bytes
-	generationTime = 30 * time.Minute
+	cacheSize = 8 << 20 // bytes
+	cacheTime = 30 * time.Minute
 )
 
-func (g *generations) add(all map[string][]byte) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.turn()
+func (c *cache) add(all map[string][]byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rotate()
 	for key, data := range all {
-		g.newer[key] = data
-		g.size += len(data)
+		c.newer[key] = data
+		c.size += len(data)
 	}
 }
 
 // find returns those that are there, and the keys of the others.
-func (g *generations) find(keys []string) (found map[string][]byte, missing []string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.turn()
+func (c *cache) find(keys []string) (found map[string][]byte, missing []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rotate()
 	found = map[string][]byte{}
 	for _, key := range keys {
-		if data, ok := g.newer[key]; ok {
+		if data, ok := c.newer[key]; ok {
 			found[key] = data
-		} else if data, ok := g.old[key]; ok {
+		} else if data, ok := c.old[key]; ok {
 			found[key] = data
 		} else {
 			missing = append(missing, key)
@@ -129,21 +129,21 @@ func (g *generations) find(keys []string) (found map[string][]byte, missing []st
 	return found, missing
 }
 
-func (g *generations) turn() {
-	age := time.Since(g.since)
-	if age < generationTime && g.size < generation {
+func (c *cache) rotate() {
+	age := time.Since(c.since)
+	if age < cacheTime && c.size < cacheSize {
 		return
 	}
-	if g.old = g.newer; age > 2*generationTime {
-		g.old = nil
+	if c.old = c.newer; age > 2*cacheTime {
+		c.old = nil
 	}
-	g.newer, g.size, g.since = map[string][]byte{}, 0, time.Now()
+	c.newer, c.size, c.since = map[string][]byte{}, 0, time.Now()
 }
 
-func (g *generations) clear() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.newer, g.old, g.size, g.since = nil, nil, 0, time.Time{}
+func (c *cache) clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.newer, c.old, c.size, c.since = nil, nil, 0, time.Time{}
 }
 
 // batch is how many payloads are deleted at once.

@@ -59,7 +59,7 @@ func (s *Sessions) Append(ctx context.Context, e agent.Entry) error {
 				return nil
 			})
 	})
-	lost := passes(ctx, err)
+	lost := temporary(ctx, err)
 	if err == nil && added == 0 || lost {
 		again := s.appendLocked(ctx, e, string(data), state) // which says why not
 		if !lost || !errors.Is(again, journal.ErrInUse) {

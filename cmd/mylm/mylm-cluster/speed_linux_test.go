@@ -29,8 +29,8 @@ type speed struct {
 	atOnce int // of them
 }
 
-// Runs of 8 turns, 20 at once, with a model that answers at once: in this process, in this process with
-// sessions in PostgreSQL, and on Temporal with one worker and with two. The times are for
+// Runs of 8 turns, 20 at once, with a model that answers at once: in this process, in this
+// process with sessions in PostgreSQL, and on Temporal with one worker and with two. The times are for
 // people to read: they are those of the machine. Of an idle worker the test wants that it
 // takes at most 1% of a processor.
 //
